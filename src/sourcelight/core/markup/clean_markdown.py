@@ -11,7 +11,6 @@ import functools
 import html
 import re
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from sourcelight.core.markup.escaping import code, visible
@@ -28,20 +27,35 @@ RenderLink: TypeAlias = Callable[[str, str], str | None]
 
 MAX_CHARACTERS = 100_000
 _CUT = "\n\n(The rest of this text is left out: it has more than 100,000 characters.)"
+
 # Possessive, since shorter runs of an underline fail as the longest does, in quadratic time.
 _LINE_PREFIX = re.compile(r"#{1,6}(?=\s|$)|[-+>](?=\s|$)|>|[-=]++(?=[-= \t]*$)|:?-+:?(?=\s*$)|\d{1,9}(?=[.)](?:\s|$))")
+"""The start of a line that makes it another block: ``# Title``, ``- item``, ``> quotation``, ``=====``, ``1. item``."""
+
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,30}")
+"""The language behind the fence of a code block: ``c++``."""
+
 _TICKS = re.compile(r"`+")
+
 # Renderers beyond CommonMark support bare addresses, formulas, attributes and more; `!` and `&` depend on the next
 # characters.
 _SPECIAL = re.compile(r"[\\`*\[\]|$~{}]|&(?=[#\w])|!(?=\[|$)|(?<![^\W_])_|_(?![^\W_])")
+"""Characters to escape: the asterisks of ``*this*``, the ``&`` of ``&lt;``; not the ``_`` of ``a_b``."""
+
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.|(?:mailto|xmpp):)[^\s<>`\[\]|]+|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+",
     re.IGNORECASE,
 )
+"""``https://example.org/a``, ``www.example.org``, ``mailto:a@example.org`` or ``a@example.org``."""
+
 _TAG = re.compile(r"<!--.*?(?:-->|\Z)|</?[a-zA-Z][^<>]*>", re.DOTALL)
+"""``<br>``, ``</p>`` or a comment, which may have no end."""
+
 _RULES = {"left": ":--", "right": "--:", "center": ":-:"}
+"""Cells of the line below the head of a table, by alignment."""
+
 _MARKERS = {"em": "*", "strong": "**", "s": "~~"}
+"""Marks around a text, by markdown-it's name of the node."""
 
 
 def clean_markdown(
@@ -76,9 +90,16 @@ def clean_markdown(
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS] + _CUT
 
-    writer = _Writer(render_text or literal, render_link or (lambda _label, _address: None), drop_tags=drop_tags)
-    lines = writer.blocks(SyntaxTreeNode(_parser().parse(text)).children)
-    return "\n".join(lines) + "\n" if lines else ""
+    writer = _Writer(render_text or literal, render_link or _no_link, drop_tags=drop_tags)
+    tree = SyntaxTreeNode(_parser().parse(text))
+    lines = writer.blocks(tree.children)
+    if not lines:
+        return ""
+    return "\n".join(lines) + "\n"
+
+
+def _no_link(label: str, address: str) -> None:
+    del label, address
 
 
 def literal(text: str) -> str:
@@ -154,10 +175,11 @@ class _Writer:
     def _block(self, node: SyntaxTreeNode) -> list[str]:  # noqa: PLR0911 - one for each kind
         match node.type:
             case "heading":
-                heading = self._inline(node, one_line=True).replace("#", "\\#")
-                return [f"{'#' * int(node.tag[1])} {heading}"] if heading else []
-            case "fence" | "code_block":
-                return _fence(node.content, node.info if node.type == "fence" else "")
+                return self._heading(node)
+            case "fence":
+                return _fence(node.content, node.info)
+            case "code_block":
+                return _fence(node.content)
             case "hr":
                 return ["***"]
             case "blockquote":
@@ -171,13 +193,22 @@ class _Writer:
             case _:
                 return _guard(self._inline(node))
 
+    def _heading(self, node: SyntaxTreeNode) -> list[str]:
+        # A renderer would take signs at the end for a closing sequence.
+        text = self._inline(node, one_line=True).replace("#", "\\#")
+        if not text:
+            return []
+        level = int(node.tag.removeprefix("h"))
+        return [f"{'#' * level} {text}"]
+
     def _tags(self, content: str) -> list[str]:
         """Write a block of tags: as text, or without the tags where they are only for layout."""
         if self._drop_tags:
             content = html.unescape(_TAG.sub("", content))
 
         lines = [line.strip() for line in content.strip("\n").split("\n")]
-        return _guard("\n".join(self._text(line) for line in lines if line))
+        texts = [self._text(line) for line in lines if line]
+        return _guard("\n".join(texts))
 
     def _list(self, node: SyntaxTreeNode) -> list[str]:
         tight = _is_tight(node)
@@ -195,19 +226,22 @@ class _Writer:
         return lines
 
     def _table(self, node: SyntaxTreeNode) -> list[str]:
-        row_nodes = chain.from_iterable(part.children for part in node.children)  # of the head, and of the body
-        rows = [self._cells(row) for row in row_nodes]
-        head = node.children[0].children[0].children
-        styles = [str(cell.attrs.get("style", "")).rpartition(":")[2] for cell in head]
-        rules = [_RULES.get(style, "---") for style in styles]
-        return [f"| {' | '.join(row)} |" for row in [rows[0], rules, *rows[1:]]]
+        # A table has a head with one row, and a body unless it has no other rows.
+        head_row = node.children[0].children[0]
+        rules = [_rule(cell) for cell in head_row.children]
+        lines = [self._row(head_row), _table_line(rules)]
+        for body in node.children[1:]:
+            lines += [self._row(row) for row in body.children]
+        return lines
 
-    def _cells(self, row: SyntaxTreeNode) -> list[str]:
-        return [self._inline(cell, one_line=True, in_table=True) for cell in row.children]
+    def _row(self, row: SyntaxTreeNode) -> str:
+        return _table_line([self._inline(cell, one_line=True, in_table=True) for cell in row.children])
 
     def _inline(self, node: SyntaxTreeNode, *, one_line: bool = False, in_table: bool = False) -> str:
         text = join_inline(self._parts_of_children(node, in_table=in_table)).strip()
-        return text.replace("\\\n", " ").replace("\n", " ") if one_line else text
+        if one_line:
+            return text.replace("\\\n", " ").replace("\n", " ")
+        return text
 
     def _parts_of_children(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
         parts: list[str] = []
@@ -215,14 +249,19 @@ class _Writer:
             parts += self._inline_parts(child, in_table=in_table)
         return parts
 
-    def _inline_parts(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
+    def _inline_parts(  # noqa: PLR0911 - one for each kind
+        self, node: SyntaxTreeNode, *, in_table: bool
+    ) -> list[str]:
         match node.type:
+            case "html_inline" if self._drop_tags:
+                return []
             case "text" | "text_special" | "html_inline":
-                is_dropped = self._drop_tags and node.type == "html_inline"
-                return [self._text(node.content)] if node.content and not is_dropped else []
+                return [self._text(node.content)] if node.content else []
             case "code_inline":
                 span = _code_span(node.content)
-                return [span.replace("|", "\\|") if in_table else span]
+                if in_table:
+                    span = span.replace("|", "\\|")
+                return [span]
             case "softbreak":
                 return ["\n"]
             case "hardbreak":
@@ -232,7 +271,10 @@ class _Writer:
             case _:
                 inner = self._parts_of_children(node, in_table=in_table)
                 marker = _MARKERS.get(node.type, "")
-                return [marker, *inner, marker] if marker and "".join(inner).strip() else inner
+                # Two marks with nothing between them would be shown, or be read as other ones.
+                if marker and "".join(inner).strip():
+                    return [marker, *inner, marker]
+                return inner
 
     def _link_parts(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
         attribute = "href" if node.type == "link" else "src"
@@ -245,13 +287,30 @@ class _Writer:
 
 def _is_tight(node: SyntaxTreeNode) -> bool:
     """Return whether the items of a list follow one another without an empty line."""
-    return all(child.hidden for item in node.children for child in item.children if child.type == "paragraph")
+    for item in node.children:
+        for child in item.children:
+            # The parser hides the paragraphs of a tight list: they are shown without space around them.
+            if child.type == "paragraph" and not child.hidden:
+                return False
+    return True
+
+
+def _rule(cell: SyntaxTreeNode) -> str:
+    """Return what is below a cell of a table's head: ``:-:`` if its style is ``text-align:center``."""
+    alignment = str(cell.attrs.get("style", "")).rpartition(":")[2]
+    return _RULES.get(alignment, "---")
+
+
+def _table_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _text_of(node: SyntaxTreeNode) -> str:
     if node.children:
         return "".join(map(_text_of, node.children))
-    return " " if node.type in {"softbreak", "hardbreak"} else node.content
+    if node.type in {"softbreak", "hardbreak"}:
+        return " "
+    return node.content
 
 
 def _guard(text: str) -> list[str]:
@@ -268,7 +327,10 @@ def _guard(text: str) -> list[str]:
 
 
 def _escape_prefix(match: re.Match[str]) -> str:
-    return f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}"
+    # ``1.`` becomes ``1\.``, all others have the backslash before them.
+    if match[0].isdigit():
+        return f"{match[0]}\\"
+    return f"\\{match[0]}"
 
 
 def _code_span(text: str) -> str:
@@ -284,15 +346,18 @@ def _code_span(text: str) -> str:
     fence = "`" * size
 
     # CommonMark removes one space at each end, and a tick there would belong to the fence.
-    needs_pad = content.startswith(("`", " ")) or content.endswith(("`", " "))
-    pad = " " if needs_pad else ""
-    return f"{fence}{pad}{content}{pad}{fence}"
+    if content.startswith(("`", " ")) or content.endswith(("`", " ")):
+        content = f" {content} "
+    return f"{fence}{content}{fence}"
 
 
-def _fence(content: str, info: str) -> list[str]:
+def _fence(content: str, info: str = "") -> list[str]:
+    """Return a block of code; `info` begins with its language, if it has one."""
     text = visible(content).removesuffix("\n")
-    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    match = _LANGUAGE.match(info.strip())
-    language = match[0] if match else ""
-    return [f"{fence}{language}", *text.split("\n"), fence]
+    longest_run = max(map(len, _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest_run + 1)
+    language = _LANGUAGE.match(info.strip())
+    first_line = fence
+    if language:
+        first_line += language[0]
+    return [first_line, *text.split("\n"), fence]

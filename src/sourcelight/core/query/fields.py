@@ -35,11 +35,12 @@ COUNT_RANKED = COUNT_ALL - 1
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-_YES_NO_ONLY = {
-    **dict.fromkeys(["y", "Y", "yes", "YES", "Yes", *_TRUE], "yes"),
-    **dict.fromkeys(["n", "N", "no", "NO", "No", *_FALSE], "no"),
-    **dict.fromkeys(["o", "only", "ONLY", "Only"], "only"),
-}
+"""Spellings of the two booleans in Go's `strconv.ParseBool`, which other services use."""
+
+_YES = frozenset({"y", "Y", "yes", "YES", "Yes"}) | _TRUE
+_NO = frozenset({"n", "N", "no", "NO", "No"}) | _FALSE
+_ONLY = frozenset({"o", "only", "ONLY", "Only"})
+
 SYMBOL_KINDS: tuple[str, ...] = (
     "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
     "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
@@ -175,12 +176,20 @@ def boolean(value: str) -> bool | None:
     lowered = value.lower()
     if lowered in {"y", "yes"} or value in _TRUE:
         return True
-    return False if lowered in {"n", "no"} or value in _FALSE else None
+    if lowered in {"n", "no"} or value in _FALSE:
+        return False
+    return None
 
 
 def yes_no_only(value: str) -> str | None:
     """Return ``yes``, ``no`` or ``only``, or None if `value` isn't one of their spellings."""
-    return _YES_NO_ONLY.get(value)
+    if value in _YES:
+        return "yes"
+    if value in _NO:
+        return "no"
+    if value in _ONLY:
+        return "only"
+    return None
 
 
 def nearest_value(name: str, value: str) -> str | None:
@@ -191,12 +200,18 @@ def nearest_value(name: str, value: str) -> str | None:
     name
         A field with a fixed set of values, such as ``lang``, ``type`` or ``case``; for other fields the result is None.
     """
+    if name == "lang":
+        return _nearest_language(value)
+    near = difflib.get_close_matches(value.lower()[:_MAX_COMPARED_CHARS], FIELDS[name].values, 1, _MIN_LIKENESS)
+    return near[0] if near else None
+
+
+def _nearest_language(value: str) -> str | None:
     from sourcelight.core.query.languages import find_language, names_and_aliases
 
-    spellings = names_and_aliases() if name == "lang" else FIELDS[name].values
-    cutoff = _MIN_LIKENESS_OF_LANGUAGES if name == "lang" else _MIN_LIKENESS
-    near = difflib.get_close_matches(value.lower()[:_MAX_COMPARED_CHARS], spellings, 1, cutoff)
-    return (find_language(near[0]) if name == "lang" else near[0]) if near else None
+    spellings = names_and_aliases()
+    near = difflib.get_close_matches(value.lower()[:_MAX_COMPARED_CHARS], spellings, 1, _MIN_LIKENESS_OF_LANGUAGES)
+    return find_language(near[0]) if near else None
 
 
 def _check_case(value: str, _now: datetime) -> tuple[str, str] | None:
@@ -207,7 +222,9 @@ def _check_case(value: str, _now: datetime) -> tuple[str, str] | None:
 
 def _did_you_mean(name: str, value: str, otherwise: str) -> str:
     near = nearest_value(name, value)
-    return f"did you mean {label_of(name)}:{near}?" if near else otherwise
+    if near is None:
+        return otherwise
+    return f"did you mean {label_of(name)}:{near}?"
 
 
 def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
@@ -227,10 +244,8 @@ def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
 def _check_timeout(value: str, _now: datetime) -> tuple[str, str] | None:
     if duration_s(value) is not None:
         return None
-    return (
-        'invalid value for field \'timeout\' (examples: "timeout:2s", "timeout:200ms")',
-        "add a unit: ms, s, m or h",
-    )
+    message = 'invalid value for field \'timeout\' (examples: "timeout:2s", "timeout:200ms")'
+    return message, "add a unit: ms, s, m or h"
 
 
 def _check_yes_no_only(name: str) -> Callable[[str, datetime], tuple[str, str] | None]:
@@ -249,12 +264,11 @@ def _check_select(value: str, _now: datetime) -> tuple[str, str] | None:
         if not isinstance(allowed, Mapping) or part not in allowed:
             names = sorted(allowed) if isinstance(allowed, Mapping) else []
             near = difflib.get_close_matches(part, names, 1)
+            hint = ""
             if near:
                 hint = f"did you mean {near[0]}?"
             elif names:
                 hint = f"possible: {', '.join(names)}"
-            else:
-                hint = ""
             return f"invalid field {quote_text(part)} on select path {quote_text(value)}", hint
         allowed = allowed[part]
 
@@ -355,9 +369,12 @@ FIELDS: Mapping[str, Field] = {
     )
 }  # fmt: skip
 
-NEED_VALUES = frozenset(
-    spelling for field in FIELDS.values() if field.needs_value for spelling in (field.name, *field.aliases)
-)
+ALIASES: Mapping[str, str] = {
+    spelling: field.name for field in FIELDS.values() for spelling in (field.name, *field.aliases)
+}
+"""The name of each filter by its spellings, the name included."""
+
+NEED_VALUES = frozenset(spelling for spelling, name in ALIASES.items() if FIELDS[name].needs_value)
 """Spellings of the filters for which a missing value is an error."""
 
 PATH_REGEXPS: Mapping[str, Callable[[str], str]] = {
@@ -368,9 +385,6 @@ PATH_REGEXPS: Mapping[str, Callable[[str], str]] = {
 FILE_FIELDS = tuple(field.name for field in FIELDS.values() if field.supported and field.scope is FilterScope.FILE)
 """Names of the filters that select files."""
 
-ALIASES: Mapping[str, str] = {
-    spelling: field.name for field in FIELDS.values() for spelling in (field.name, *field.aliases)
-}
 PREDICATE_NAMES: Mapping[str, frozenset[str]] = {
     field.name: frozenset(field.predicates) for field in FIELDS.values() if field.predicates
 }

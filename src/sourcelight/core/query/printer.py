@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from sourcelight.core.errors import QueryError
@@ -38,6 +38,7 @@ _UNQUOTED_TYPES = frozenset({"standard", "literal"})
 """Pattern types in which quotes are text, so that a literal can only be written bare."""
 
 _PLAIN_METADATA = re.compile(r"[\w.@+*-][\w.@+* -]*(?<! )")
+"""A key or value that needs no quotes: ``team``, ``data platform``."""
 
 
 def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
@@ -100,7 +101,8 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
 
 def check_depth(node: Node) -> None:
     """Raise QueryError for a tree with more levels than a query may have."""
-    level, depth = [node], 0
+    level = [node]
+    depth = 0
     while level:
         depth += 1
         if depth > MAX_DEPTH:
@@ -110,13 +112,19 @@ def check_depth(node: Node) -> None:
                 stage="parse",
             )
         # Level by level and not by recursion: a tree of 10,000 levels must give an error of its own.
-        level = [arg for parent in level if isinstance(parent, And | Or) for arg in parent.args]
+        operators = [parent for parent in level if isinstance(parent, And | Or)]
+        level = list(chain.from_iterable(operator.args for operator in operators))
 
 
 def _named_pattern_type(node: Node) -> str | None:
     """Return the pattern type that a ``patternType:`` of the tree names, the first one if there are several."""
     if isinstance(node, And | Or):
-        return next((name for arg in node.args if (name := _named_pattern_type(arg)) is not None), None)
+        for arg in node.args:
+            name = _named_pattern_type(arg)
+            if name is not None:
+                return name
+        return None
+
     if isinstance(node, Filter) and node.name == "patterntype":
         return effective_type(node.value)
     return None
@@ -125,9 +133,10 @@ def _named_pattern_type(node: Node) -> str | None:
 def _reads_as(text: str, requested_types: Sequence[str], effective: str, expected: Any) -> bool:
     """Return whether `text` has the `effective` type and the `expected` tree under every requested type."""
     try:
-        if any(effective_pattern_type(text, requested) != effective for requested in requested_types):
-            return False
-        root = read_tree(text, requested_types[0])[1]
+        for requested in requested_types:
+            if effective_pattern_type(text, requested) != effective:
+                return False
+        _, root = read_tree(text, requested_types[0])
     except QueryError:
         return False
     return root is not None and _without_quotes(root) == expected
@@ -136,7 +145,8 @@ def _reads_as(text: str, requested_types: Sequence[str], effective: str, expecte
 def _without_quotes(node: Node) -> Any:
     """Return `node` as plain values, without quotes and the order of operands, which change no meaning."""
     if isinstance(node, And | Or):
-        return (type(node).__name__, sorted((_without_quotes(arg) for arg in node.args), key=repr))
+        operands = [_without_quotes(arg) for arg in node.args]
+        return (type(node).__name__, sorted(operands, key=repr))
     if isinstance(node, Predicate):
         return ("Predicate", node.on, node.name, sorted(node.args.items()), node.negated)
     if isinstance(node, Filter):
@@ -204,7 +214,10 @@ class _TreeWriter:
     def __init__(self, pattern_type: str, layout: _Layout) -> None:
         self._type = pattern_type
         self._layout = layout
-        self._and = " " if pattern_type == "keyword" and not layout.explicit else " AND "
+        self._and = " AND "
+        # The other types read a blank as a part of the text to find.
+        if pattern_type == "keyword" and not layout.explicit:
+            self._and = " "
 
     def write(self, node: Node, depth: int = 0) -> str:
         """Return the text of `node` at a depth of `depth` operators."""
@@ -212,14 +225,18 @@ class _TreeWriter:
             return " OR ".join(self._operand(arg, node, depth) for arg in node.args)
 
         if isinstance(node, And):
-            args = self._arrange(node.args)
-            inner_filters = self._filters_inside(args) if self._layout.filters is _FilterPlace.INSIDE else ""
-            return inner_filters or self._and.join(self._operand(arg, node, depth) for arg in args)
+            text = ""
+            if self._layout.filters is _FilterPlace.INSIDE:
+                text = self._filters_inside(node.args)
+            if text:
+                return text
+            return self._and.join(self._operand(arg, node, depth) for arg in self._arrange(node.args))
 
         if isinstance(node, Pattern):
             return self._pattern(node)
-
-        return _predicate(node) if isinstance(node, Predicate) else _filter(node)
+        if isinstance(node, Predicate):
+            return _predicate(node)
+        return _filter(node)
 
     # Operators
 
@@ -265,9 +282,12 @@ class _TreeWriter:
 
     def _pattern(self, node: Pattern) -> str:
         if node.content:
-            return f"{'-' if node.negated else ''}content:{self._content(node)}"
+            return _negate(f"content:{self._content(node)}", negated=node.negated)
+
         text = self._regexp(node.value) if node.kind == "regexp" else self._literal(node)
-        return f"NOT {text}" if node.negated else text
+        if node.negated:
+            return f"NOT {text}"
+        return text
 
     def _literal(self, node: Pattern) -> str:
         if self._type in _UNQUOTED_TYPES:
@@ -275,15 +295,16 @@ class _TreeWriter:
             if self._layout.filters is _FilterPlace.INSIDE:
                 return f"{_guard_not(first)}{blank}{remaining}"
             return node.value
-        is_bare = self._type == "keyword" and not node.quoted and quote_pattern(node.value) == node.value
-        if is_bare:
+
+        if self._type == "keyword" and not node.quoted and quote_pattern(node.value) == node.value:
             return node.value
         return in_quotes(node.value, few_escapes=self._layout.few_escapes)
 
     def _regexp(self, value: str) -> str:
-        is_bare = self._type == "regexp" and not self._layout.explicit and escape_bare_parens(value) == value
-        if is_bare and read_alone(value, "regexp") == value:
+        can_be_bare = self._type == "regexp" and not self._layout.explicit
+        if can_be_bare and escape_bare_parens(value) == value and read_alone(value, "regexp") == value:
             return value
+
         if not value:
             raise QueryError("an empty regular expression can't be written between slashes", stage="parse")
         return slash_regexp(value)
@@ -292,8 +313,10 @@ class _TreeWriter:
         if node.kind == "structure":
             return in_quotes(node.value)
         if node.kind == "literal":
-            needs_quotes = node.quoted or self._type == "regexp"
-            return in_quotes(node.value) if needs_quotes else _value("content", node.value)
+            if node.quoted or self._type == "regexp":
+                return in_quotes(node.value)
+            return _value("content", node.value)
+
         if self._type != "regexp" or not _is_bare_value("content", node.value):
             message = f"content:{node.value} as a regular expression can't be written in {self._type} type"
             raise QueryError(message, hint="leave content: out and add type:file", stage="parse")
@@ -309,7 +332,9 @@ def _split(args: Sequence[Node]) -> tuple[list[Node], list[Node]]:
 
 def _guard_not(word: str) -> str:
     """Return the first word of a literal without quotes; NOT is text if its group ends behind it."""
-    return f"( {word} )" if word.lower() == "not" else word
+    if word.lower() == "not":
+        return f"( {word} )"
+    return word
 
 
 # Filters
@@ -320,11 +345,19 @@ def _filter(node: Filter) -> str:
     if node.name == "repo" and node.revs is not None:
         value = f"{value}@{':'.join(node.revs)}"
     text = in_quotes(value) if node.quoted else _value(node.name, value)
-    return f"{'-' if node.negated else ''}{label_of(node.name)}:{text}"
+    return _negate(f"{label_of(node.name)}:{text}", negated=node.negated)
+
+
+def _negate(text: str, *, negated: bool) -> str:
+    if negated:
+        return f"-{text}"
+    return text
 
 
 def _value(field: str, value: str) -> str:
-    return value if _is_bare_value(field, value) else in_quotes(value)
+    if _is_bare_value(field, value):
+        return value
+    return in_quotes(value)
 
 
 def _is_bare_value(field: str, value: str) -> bool:
@@ -332,7 +365,7 @@ def _is_bare_value(field: str, value: str) -> bool:
 
 
 def _predicate(node: Predicate) -> str:
-    text = f"{'-' if node.negated else ''}{node.on}:{node.name}({_arguments(node)})"
+    text = _negate(f"{node.on}:{node.name}({_arguments(node)})", negated=node.negated)
     read = second_term(f"(x {text} x)", "keyword", terms=3)
     if isinstance(read, RawFilter) and read.predicate is not None:
         same = predicate(node.on, *read.predicate, negated=read.negated)
@@ -344,7 +377,8 @@ def _predicate(node: Predicate) -> str:
 def _arguments(node: Predicate) -> str:
     args = node.args
     if node.name == "has.file":
-        return " ".join(f"{key}:{quote_value(str(args[key]))}" for key in ("path", "content") if key in args)
+        arguments = [f"{key}:{quote_value(str(args[key]))}" for key in ("path", "content") if key in args]
+        return " ".join(arguments)
     if node.name == "at.time":
         if args.get("rev") == "HEAD":
             return str(args["time"])

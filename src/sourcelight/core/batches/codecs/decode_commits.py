@@ -55,18 +55,12 @@ def commits_of(
         groups = [rows_of(record) for record in records]
         rows = list(chain.from_iterable(groups))
         take = repeats(np.array([len(group) for group in groups], np.int64))
-        start, end = span_lists([row.spans for row in rows])
-        columns = FileColumns.of(records).repository_columns(kind, take) | {
-            "commit": dictionary([record.oid or None for record in records], take),
-            "path": dictionary([row.path for row in rows]),
-            "line_number": int32([row.line_number for row in rows]),
-            "line": strings([row.line for row in rows]),
-            "start": start,
-            "end": end,
-            "match_count": int32([row.match_count for row in rows]),
-            "side": dictionary([row.side for row in rows], index=pa.int8()),
-            **copy_columns(records, COMMIT_KEYS, take),
-        }
+
+        columns = FileColumns.of(records).repository_columns(kind, take)
+        columns["commit"] = dictionary([record.oid or None for record in records], take)
+        columns |= _row_columns(rows)
+        columns |= copy_columns(records, COMMIT_KEYS, take)
+
         lines = LineColumns()
         lines.add(records)
         line_columns = lines.columns(take)
@@ -76,6 +70,19 @@ def commits_of(
         return columns | line_columns, take
 
     return build
+
+
+def _row_columns(rows: Sequence[_CommitRow]) -> Columns:
+    start, end = span_lists([row.spans for row in rows])
+    return {
+        "path": dictionary([row.path for row in rows]),
+        "line_number": int32([row.line_number for row in rows]),
+        "line": strings([row.line for row in rows]),
+        "start": start,
+        "end": end,
+        "match_count": int32([row.match_count for row in rows]),
+        "side": dictionary([row.side for row in rows], index=pa.int8()),
+    }
 
 
 def _cell_languages(
@@ -103,18 +110,22 @@ def message_rows(record: WireRecord) -> list[_CommitRow]:
     for position, spans in _spans_by_line(record).items():
         # Line 0 is the opening fence. A range beyond the end is a fault of the service, and costs only this row.
         if 0 < position < len(lines):
-            rows.append(_CommitRow(None, position, lines[position], spans, len(spans)))
+            line = lines[position]
+            rows.append(_CommitRow(line_number=position, line=line, spans=spans, match_count=len(spans)))
 
     if rows:
         return rows
     subject = (record.message or "").partition("\n")[0]
-    return [_CommitRow(None, 1, subject)]
+    return [_CommitRow(line_number=1, line=subject)]
 
 
 def diff_rows(record: WireRecord) -> list[_CommitRow]:
     """Return the matched lines of a commit's diff, or of the preview that some services send instead."""
     lines = diff_text.strip_fence(record.content or "")
-    rows = _highlighted_rows(record, lines) if record.ranges else _preview_rows(lines)
+    if record.ranges:
+        rows = _highlighted_rows(record, lines)
+    else:
+        rows = _preview_rows(lines)
 
     # A commit without a readable line is still a result.
     return rows or [_CommitRow()]
@@ -135,10 +146,14 @@ def _highlighted_rows(record: WireRecord, lines: list[str]) -> list[_CommitRow]:
             rows.append(_CommitRow(line.path, match_count=len(spans)))
             continue
 
-        text_spans = _without_sign(spans)
-        rows.append(_CommitRow(line.path, line.number, line.text, text_spans, len(spans), line.side))
+        row = _row_of_line(line, match_count=len(spans))
+        rows.append(row._replace(spans=_without_sign(spans)))
 
     return rows
+
+
+def _row_of_line(line: diff_text.DiffLine, *, match_count: int) -> _CommitRow:
+    return _CommitRow(path=line.path, line_number=line.number, line=line.text, match_count=match_count, side=line.side)
 
 
 def _without_sign(spans: Sequence[_Span]) -> list[_Span]:
@@ -155,9 +170,9 @@ def _preview_rows(lines: list[str]) -> list[_CommitRow]:
         line = diff_lines.get(position)
         count = 0 if rows else 1
         if isinstance(line, diff_text.DiffLine) and text:
-            rows.append(_CommitRow(line.path, line.number, line.text, (), count, line.side))
+            rows.append(_row_of_line(line, match_count=count))
 
-        # A form that can't be read: its lines, side unknown.
+        # A form that can't be read: each line that isn't empty becomes a row without a path and a side.
         elif not diff_lines and text.strip():
             rows.append(_CommitRow(line=text, match_count=count))
 

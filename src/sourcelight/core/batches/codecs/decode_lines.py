@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +25,44 @@ from sourcelight.core.batches.columns import (
 from sourcelight.core.batches.records import WireLine, WireRecord
 
 
+class _MatchedLines(NamedTuple):
+    """Matched lines of several files, each with as many of the spans, which follow each other, as `counts` says.
+
+    Numbers count from 0. Spans are in code points of their line.
+    """
+
+    texts: list[str]
+    numbers: AnyArray
+    counts: AnyArray
+    starts: AnyArray
+    ends: AnyArray
+
+    def reorder(self, order: AnyArray) -> _MatchedLines:
+        """Return the lines in an order of their indexes, with their spans."""
+        # The inverse of `order` gives each line its new position; repeated per span, a stable sort moves the spans
+        # along.
+        new_positions = np.argsort(order)
+        span_order = np.argsort(new_positions[repeats(self.counts)], kind="stable")
+        return _MatchedLines(
+            texts=[self.texts[index] for index in order.tolist()],
+            numbers=self.numbers[order],
+            counts=self.counts[order],
+            starts=self.starts[span_order],
+            ends=self.ends[span_order],
+        )
+
+
 class LineRows:
     """Collects the matched lines of records; these can be dropped after `add`, which keeps numbers and text only."""
 
     def __init__(self) -> None:
         self._files = FileColumns()
         self._lines = LineColumns()
+        # Lines by record.
         self._sizes = array("i")
         self._numbers = array("i")
         self._texts: list[str] = []
+        # Spans by line; a span is an offset and a length.
         self._counts = array("i")
         self._spans = array("i")
 
@@ -42,13 +71,16 @@ class LineRows:
         self._files.add(records)
         self._lines.add(records)
         groups = [record.line_matches or () for record in records]
-        lines: list[WireLine] = list(chain.from_iterable(groups))
-        pairs = [line.offset_and_lengths for line in lines]
         self._sizes.fromlist(list(map(len, groups)))
+
+        lines: list[WireLine] = list(chain.from_iterable(groups))
         self._numbers.fromlist([line.line_number for line in lines])
         self._texts += [line.line for line in lines]
-        self._counts.fromlist(list(map(len, pairs)))
-        self._spans.fromlist(list(chain.from_iterable(chain.from_iterable(pairs))))
+
+        pairs_by_line = [line.offset_and_lengths for line in lines]
+        self._counts.fromlist(list(map(len, pairs_by_line)))
+        pairs = chain.from_iterable(pairs_by_line)
+        self._spans.fromlist(list(chain.from_iterable(pairs)))
 
     @property
     def matches(self) -> int:
@@ -61,45 +93,48 @@ class LineRows:
             return None
 
         take = repeats(np.asarray(self._sizes))
-        texts = self._texts
-        numbers = np.asarray(self._numbers)
-        counts = np.asarray(self._counts)
-        # Pairs of offset and length, one after the other.
-        spans = np.asarray(self._spans)
-        starts = spans[0::2]
-        ends = starts + spans[1::2]
+        lines = self._make_lines()
+        order = _sorted_order(lines.numbers, take)
+        if order is not None:
+            lines = lines.reorder(order)
 
-        # Services may send lines of a file out of order; frames have them sorted. The check is one pass, the sort is
-        # rare.
-        order = None
-        is_same_file = take[1:] == take[:-1]
-        if (is_same_file & (numbers[1:] < numbers[:-1])).any():
-            order = np.lexsort((numbers, take))
-            # The inverse of `order` gives each line its new position; repeated per span, a stable sort moves the spans
-            # along.
-            new_positions = np.argsort(order)
-            span_order = np.argsort(new_positions[repeats(counts)], kind="stable")
-            starts = starts[span_order]
-            ends = ends[span_order]
-            numbers = numbers[order]
-            counts = counts[order]
-            texts = [texts[index] for index in order.tolist()]
-
-        line = strings(texts)
-        start, end = lists(counts, starts, ends)
-        byte_start, byte_end = _in_bytes(line, counts, starts, ends) or (start, end)
-        columns = self._files.columns("content", take) | {
-            "line_number": int32(numbers + np.int32(1)),
+        line = strings(lines.texts)
+        start, end = lists(lines.counts, lines.starts, lines.ends)
+        byte_start, byte_end = _in_bytes(line, lines.counts, lines.starts, lines.ends) or (start, end)
+        columns = self._files.columns("content", take)
+        columns |= {
+            "line_number": int32(lines.numbers + np.int32(1)),
             "line": line,
             "start": start,
             "end": end,
-            "match_count": int32(counts),
-            **self._files.name_columns(take),
-            **self._lines.columns(take, order),
-            "byte_start": byte_start,
-            "byte_end": byte_end,
+            "match_count": int32(lines.counts),
         }
+        columns |= self._files.name_columns(take)
+        columns |= self._lines.columns(take, order)
+        columns |= {"byte_start": byte_start, "byte_end": byte_end}
         return columns, take
+
+    def _make_lines(self) -> _MatchedLines:
+        # Pairs of offset and length, one after the other.
+        spans = np.asarray(self._spans)
+        starts = spans[0::2]
+        return _MatchedLines(
+            texts=self._texts,
+            numbers=np.asarray(self._numbers),
+            counts=np.asarray(self._counts),
+            starts=starts,
+            ends=starts + spans[1::2],
+        )
+
+
+def _sorted_order(numbers: AnyArray, files: AnyArray) -> AnyArray | None:
+    """Return the order of lines by their number in their file, or None if they have it."""
+    # Services may send lines of a file out of order; frames have them sorted. The check is one pass, the sort is rare.
+    is_same_file = files[1:] == files[:-1]
+    is_descending = numbers[1:] < numbers[:-1]
+    if (is_same_file & is_descending).any():
+        return np.lexsort((numbers, files))
+    return None
 
 
 def _in_bytes(line: Any, counts: AnyArray, *offsets: NDArray[np.int32]) -> tuple[Any, ...]:

@@ -37,6 +37,7 @@ _SYMBOL_PLACE = re.compile(r"[?&#]L(\d+)")
 """The line in the address of a symbol: ``/repo/-/blob/path?L12:3-12:9``."""
 
 _MAX_COLUMN = 1 << 31
+"""The first column number that an int32 can't hold."""
 
 _Spans: TypeAlias = Sequence[tuple[int, int]] | None
 """Spans in the line of a definition; None if the service doesn't send the line."""
@@ -101,7 +102,9 @@ def _paths(records: list[WireRecord]) -> tuple[Columns, AnyArray]:
     ones = np.ones(len(records), np.int32)
     take = repeats(ones)
     files = FileColumns.of(records)
-    columns = files.columns("path", take) | {"match_count": int32(ones)} | files.name_columns(take)
+    columns = files.columns("path", take)
+    columns["match_count"] = int32(ones)
+    columns |= files.name_columns(take)
     return columns, take
 
 
@@ -121,12 +124,11 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
         return None
 
     take = repeats(np.array([len(group) for group in groups], np.int64))
-    columns = FileColumns.of(records).columns("symbol", take) | {
-        "line_number": int32([_symbol_line(s) for s in symbols]),
-        "match_count": int32(np.ones(len(symbols), np.int32)),
-        "symbol_kind": dictionary([s.kind.lower() for s in symbols]),
-        **copy_columns(symbols, SYMBOL_KEYS),
-    }
+    columns = FileColumns.of(records).columns("symbol", take)
+    columns["line_number"] = int32([_symbol_line(symbol) for symbol in symbols])
+    columns["match_count"] = int32(np.ones(len(symbols), np.int32))
+    columns["symbol_kind"] = dictionary([symbol.kind.lower() for symbol in symbols])
+    columns |= copy_columns(symbols, SYMBOL_KEYS)
     if any(symbol.text is not None for symbol in symbols):
         columns |= _symbol_lines(symbols)
 
@@ -140,7 +142,9 @@ def _symbol_line(symbol: WireSymbol) -> int | None:
     if symbol.line is not None:
         return symbol.line
     match = _SYMBOL_PLACE.search(symbol.url)
-    return None if match is None else int(match[1])
+    if match is None:
+        return None
+    return int(match[1])
 
 
 def _symbol_lines(symbols: Sequence[WireSymbol]) -> Columns:
@@ -166,7 +170,7 @@ def _span_columns(rows: Sequence[_Spans]) -> tuple[pa.Array, pa.Array]:
             ends.append(None)
             continue
 
-        # A value outside of lines and paths can't be a column number.
+        # Other values can't be columns of a line: a fault of the service, which costs only this span.
         valid = [(start, end) for start, end in spans if 0 <= start <= end < _MAX_COLUMN]
         starts.append([start for start, _ in valid])
         ends.append([end for _, end in valid])
