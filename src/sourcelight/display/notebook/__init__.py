@@ -5,8 +5,9 @@ IPython load in a notebook only. Start reading in `result_view` for results and 
 """
 
 from sourcelight.display.notebook.call_state import AskState, CallState
+from sourcelight.display.notebook.index_state import IndexState
 from sourcelight.display.notebook.painter import Painter, ProgressChoice, make_painter
-from sourcelight.display.notebook.state import IndexState, Phase, ProgressSnapshot, SearchState
+from sourcelight.display.notebook.state import Phase, ProgressSnapshot, SearchState
 
 __all__ = [
     "AskState",

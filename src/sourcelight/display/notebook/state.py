@@ -1,4 +1,6 @@
-"""State of long work: written by the working thread, read by the drawing one.
+"""State of a search, and the snapshots that displays draw of any long work.
+
+The working thread writes it, the drawing one reads it.
 
 This module touches no widget. It replaces fields as a whole, so a reader on another thread sees the old or the new
 value.
@@ -13,9 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from sourcelight.core.batches.events import (
-    CloneProgress,
     Event,
-    IndexProgress,
     MatchBatch,
     OtherMatch,
     OtherMatches,
@@ -28,11 +28,20 @@ from sourcelight.core.markup.counts import join_lines
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
 
 Phase = Literal["running", "complete", "partial", "limited", "unparsed", "interrupted", "failed"]
-# Only so many payloads are kept; `skipped` has the number of all.
+"""``running``, or how the work ended."""
+
 _MAX_OTHER = 10_000
+"""Other matches whose payloads are kept; `SearchState.skipped` has the number of all."""
+
 _MAX_STATEMENTS = 10_000
 _MAX_STATEMENT_CHARS = 32 << 20
+"""Events of progress that are kept, the newest ones, and about how many characters they have together."""
+
+_STATEMENT_CHARS = 64
+"""Characters that an empty skipped item of such an event counts."""
+
 _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
+"""The filter in ``retry count:100``."""
 
 
 @refuses_former_names("ProgressSnapshot")
@@ -73,14 +82,19 @@ class ProgressSnapshot:
     @property
     def fraction(self) -> float | None:
         """Share of the total that is done, 0 to 1; None if the total is unknown."""
-        return min(self.done / self.total, 1.0) if self.total else None
+        if not self.total:
+            return None
+        return min(self.done / self.total, 1.0)
 
     @property
     def text(self) -> str:
         """One line for a terminal."""
-        fields = (f"{text} {name}" for name, text in self.fields)
-        total = f" of {self.total:,}" if self.total and self.phase == "running" else ""
-        return ", ".join((f"{self.phase}: {self.done:,}{total} {self.unit}", *fields))
+        amount = f"{self.done:,}"
+        if self.total and self.phase == "running":
+            amount += f" of {self.total:,}"
+        texts = [f"{self.phase}: {amount} {self.unit}"]
+        texts += [f"{text} {name}" for name, text in self.fields]
+        return ", ".join(texts)
 
 
 class _SearchParts(NamedTuple):
@@ -89,6 +103,13 @@ class _SearchParts(NamedTuple):
     done: int
     total: int
     match_count: int
+
+
+class _SearchEnd(NamedTuple):
+    """The final status of a search, and the reasons why it is not complete."""
+
+    status: Status
+    reasons: tuple[str, ...]
 
 
 class SearchState:
@@ -115,9 +136,10 @@ class SearchState:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.query = query
-        self._pattern_type, self._display = pattern_type, display
-        match = _COUNT.search(query)
-        self.total = int(match[1]) if match else None
+        self._pattern_type = pattern_type
+        self._display = display
+        count_filter = _COUNT.search(query)
+        self.total = int(count_filter[1]) if count_filter else None
         self.matches = 0
         self.rows = 0
         self._repository_names: set[str] = set()
@@ -133,7 +155,7 @@ class SearchState:
         self.other: tuple[OtherMatch, ...] = ()
         self.done = False
         self._parts: _SearchParts | None = None
-        self._end: tuple[Status, tuple[str, ...]] | None = None
+        self._end: _SearchEnd | None = None
         self._clock = clock
         self._started = clock()
         self._elapsed: float | None = None
@@ -171,7 +193,7 @@ class SearchState:
             self.repository_count = len(self._repository_names)
 
     def _add_progress(self, event: Progress) -> None:
-        """Keep the newest statements: a stream may send some for hours, each with megabytes of skipped items."""
+        """Keep the newest events: a stream may send some for hours, each with megabytes of skipped items."""
         self._statement_chars += _chars_of(event)
         start = max(0, len(self.progress) + 1 - _MAX_STATEMENTS)
         self._statement_chars -= sum(map(_chars_of, self.progress[:start]))
@@ -217,162 +239,111 @@ class SearchState:
     def _settle(self, status: Status, reasons: tuple[str, ...]) -> None:
         # The first ending counts. An interrupt on the waiting thread and the end of the stream on the loop may both
         # arrive.
-        if self._end is None:
-            self._elapsed = self._clock() - self._started
-            self._end = (status, reasons)
-            self.services = tuple(
-                replace(service, status=status, reasons=reasons) if service.status == "running" else service
-                for service in self.services
-            )
+        if self._end is not None:
+            return
+
+        self._elapsed = self._clock() - self._started
+        self._end = _SearchEnd(status, reasons)
+        services: list[ServiceStatus] = []
+        for service in self.services:
+            if service.status == "running":
+                services.append(replace(service, status=status, reasons=reasons))
+            else:
+                services.append(service)
+        self.services = tuple(services)
 
     @property
     def status(self) -> Status:
         """The final status; ``interrupted`` as long as nothing ended the work."""
-        return self._end[0] if self._end else "interrupted"
+        return self._end.status if self._end else "interrupted"
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Reasons why the status is not complete; empty if it is."""
-        return self._end[1] if self._end else ("still running",)
+        return self._end.reasons if self._end else ("still running",)
 
     @property
     def phase(self) -> Phase:
         """The status, or ``running``."""
-        return self._end[0] if self._end else "running"
+        return self._end.status if self._end else "running"
 
     @property
     def elapsed_s(self) -> float:
         """Seconds since the start, or until the end."""
-        return self._clock() - self._started if self._elapsed is None else self._elapsed
+        if self._elapsed is None:
+            return self._clock() - self._started
+        return self._elapsed
 
     def snapshot(self) -> ProgressSnapshot:
         """Return a snapshot to draw."""
-        elapsed = self.elapsed_s
-        repository_count = max(self.repository_count, self.repositories_count or 0)
-        rate = self.matches / elapsed if elapsed > 0 else 0.0
+        done = self.matches
+        if self._parts is not None:
+            done = max(done, self._parts.match_count)
+
+        total = None
+        # At the end, "20 of 20 matches" of a `count:20` would say that there are no more.
+        if self.phase == "running":
+            total = self.total
+
         return ProgressSnapshot(
             title=self.query,
             phase=self.phase,
-            elapsed_s=elapsed,
-            done=self.matches if self._parts is None else max(self.matches, self._parts.match_count),
-            # At the end, "20 of 20 matches" of a `count:20` would say that there are no more.
-            total=self.total if self.phase == "running" else None,
+            elapsed_s=self.elapsed_s,
+            done=done,
+            total=total,
             unit="match" if self.matches == 1 else "matches",
-            fields=(
-                *(() if self._parts is None else (("parts", f"{self._parts.done:,} of {self._parts.total:,}"),)),
-                (_repository_unit(repository_count), f"{repository_count:,}"),
-                *(() if not self.services else (("services", self._services_ended()),)),
-                ("s", f"{elapsed:.1f}"),
-                ("matches/s", f"{rate:,.0f}"),
-            ),
+            fields=self._fields(),
             notices=self._notices(),
         )
+
+    def _fields(self) -> tuple[tuple[str, str], ...]:
+        fields: list[tuple[str, str]] = []
+        if self._parts is not None:
+            fields.append(("parts", f"{self._parts.done:,} of {self._parts.total:,}"))
+
+        repository_count = max(self.repository_count, self.repositories_count or 0)
+        fields.append((repository_unit(repository_count), f"{repository_count:,}"))
+        if self.services:
+            done_count = sum(service.status != "running" for service in self.services)
+            fields.append(("services", f"{done_count} of {len(self.services)}"))
+
+        elapsed = self.elapsed_s
+        rate = self.matches / elapsed if elapsed > 0 else 0.0
+        fields.append(("s", f"{elapsed:.1f}"))
+        fields.append(("matches/s", f"{rate:,.0f}"))
+        return tuple(fields)
 
     def _notices(self) -> tuple[tuple[str, str], ...]:
         notices = [(item.severity, _note(item)) for item in self.skipped]
         notices += [(alert.kind or "info", join_lines(alert.text)) for alert in self.alerts]
+        if self._end is None:
+            return tuple(notices)
 
         # Reasons of the status repeat skipped work and alerts; each is shown once.
-        repeated = {reason_of(item) for item in self.skipped} | {text for _, text in notices}
-        severity = {"failed": "error", "partial": "info"}.get(self.phase, "warning")
-        reasons = self._end[1] if self._end else ()
-        notices += [
-            (severity, reason) for reason in reasons if reason not in repeated and not reason.startswith("alert: ")
-        ]
+        repeated = {reason_of(item) for item in self.skipped}
+        repeated.update(text for _, text in notices)
+        severity = {"failed": "error", "partial": "info"}.get(self._end.status, "warning")
+        for reason in self._end.reasons:
+            if reason not in repeated and not reason.startswith("alert: "):
+                notices.append((severity, reason))
         return tuple(notices)
-
-    def _services_ended(self) -> str:
-        done_count = sum(service.status != "running" for service in self.services)
-        return f"{done_count} of {len(self.services)}"
 
 
 def _chars_of(event: Progress) -> int:
-    """Return about how many characters the skipped items of a statement have."""
-    return sum(64 + len(item.reason) + len(item.title) + len(item.message) for item in event.skipped)
+    """Return about how many characters the skipped items of an event have."""
+    chars = 0
+    for item in event.skipped:
+        chars += _STATEMENT_CHARS + len(item.reason) + len(item.title) + len(item.message)
+    return chars
 
 
-def _repository_unit(count: int) -> str:
+def repository_unit(count: int) -> str:
+    """Return the name of a progress's unit, for `count` of them."""
     return "repository" if count == 1 else "repositories"
 
 
 def _note(item: Skipped) -> str:
     text = skipped_text(item)
-    return f"{text} ({item.suggested.query_expression})" if item.suggested else text
-
-
-class IndexState:
-    """The state of an index build.
-
-    `update` takes the progress of the index, or of a clone before it.
-    """
-
-    def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self.title = title
-        self._latest: IndexProgress | CloneProgress | None = None
-        self._phase: Phase = "running"
-        self._reason = ""
-        self._repositories = 0
-        self._in_background = False
-        self._clock = clock
-        self._started = clock()
-        self._elapsed: float | None = None
-
-    def update(self, event: IndexProgress | CloneProgress) -> None:
-        """Record the newest progress of the index build; safe from any thread."""
-        self._latest = event
-
-    def finish(self, repositories: int = 0, *, in_background: bool = False) -> None:
-        """Record that the index of `repositories` repositories is ready, or is still being built in the background."""
-        self._repositories = repositories
-        self._in_background = in_background
-        self._settle("complete")
-
-    def interrupt(self) -> None:
-        """Record that the caller stopped the build; finished repositories stay."""
-        self._settle("interrupted")
-
-    def fail(self, reason: str) -> None:
-        """Record that the build failed."""
-        self._reason = self._reason or reason
-        self._settle("failed")
-
-    def _settle(self, phase: Phase) -> None:
-        if self._phase == "running":
-            self._elapsed = self._clock() - self._started
-            self._phase = phase
-
-    def snapshot(self) -> ProgressSnapshot:
-        """Return a snapshot to draw."""
-        latest = self._latest
-        elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
-        index = (
-            latest
-            if isinstance(latest, IndexProgress)
-            else IndexProgress(repositories_done=0, repositories_total=0, files=0, text_bytes=0)
-        )
-        done, total = index.repositories_done, index.repositories_total
-        step_text = index.repository
-        fields = [("s", f"{elapsed:.1f}")]
-
-        # A finished build without work found a current index; show that instead of "0 files".
-        if done or total or self._phase != "complete":
-            fields[:0] = [("files", f"{index.files:,}"), ("MB", f"{index.text_bytes / 1e6:,.1f}")]
-        elif self._repositories:
-            done = total = self._repositories
-            fields[:0] = [("in the background", "indexing") if self._in_background else ("index", "current")]
-
-        if isinstance(latest, CloneProgress):  # git's name for its step, with its count
-            step_text = f"{latest.step} {latest.done:,} of {latest.total:,}"
-
-        notices = [("error", self._reason)] if self._reason else []
-        return ProgressSnapshot(
-            title=f"{self.title}: {step_text}" if step_text and self._phase == "running" else self.title,
-            phase=self._phase,
-            elapsed_s=elapsed,
-            done=done,
-            total=total or None,
-            unit=_repository_unit(total or done),
-            fields=tuple(fields),
-            notices=tuple(notices),
-            activity="Indexing",
-        )
+    if item.suggested is None:
+        return text
+    return f"{text} ({item.suggested.query_expression})"

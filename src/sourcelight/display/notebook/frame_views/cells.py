@@ -13,18 +13,34 @@ from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import cut_window
 
 SHORT_COMMIT = 10
-LINE_CHARS, PATH_CHARS, NAME_CHARS, TEXT_CHARS = 96, 40, 28, 80
+"""Digits of a commit that are shown: git's own short form has 7 to 10 in most repositories."""
+
+# Chosen so that a usual table of matches fits into a notebook that is 1,000 pixels wide.
+LINE_CHARS = 96
+PATH_CHARS = 40
+NAME_CHARS = 28
+TEXT_CHARS = 80
+
 _TITLE_CHARS = 500
+"""Characters of the text that the mouse shows."""
+
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PATHS = frozenset({"path", "old_path", "other_path", "directory"})
 
 _DAYS = frozenset({"first_date", "last_date", "oldest_date", "newest_date"})
 """Dates displayed as a day: they limit a period, next to many numbers."""
 
+_MAX_PATH_CHARS = 10_000
+"""Beyond what systems allow; longer text isn't read to show its end."""
+
 _CODE_TEXTS = frozenset({"chunk", "code", "patch", "context"})
 CODE_COLUMNS = frozenset({"line", "path", "chunk", "signature", "code", "text", "match", "patch", "symbol", "context"})
+
 _SINGLE_COLUMNS = frozenset({"start", "caller"})
-_OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
+"""Columns of tables whose lines come from different places, and are shown without their indentation."""
+
+_OF_LINKS = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
+"""Columns that `LinkResolver` reads."""
 
 
 def short_commit(value: object) -> str | None:
@@ -43,8 +59,10 @@ def is_null(value: Any) -> bool:
 
 def tail(text: str, width: int) -> str:
     """Return the end of a long path on one line; an ellipsis marks the missing head."""
-    line = one_line(text, 10_000)
-    return line if len(line) <= width else f"\u2026{line[1 - width :]}"
+    line = one_line(text, _MAX_PATH_CHARS)
+    if len(line) <= width:
+        return line
+    return f"\u2026{line[1 - width :]}"
 
 
 def cell_html(name: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
@@ -61,7 +79,8 @@ def cell_html(name: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
     if name in _DAYS and isinstance(value, datetime):
         return _with_title(f"{value:%Y-%m-%d}", _cell_text(value))
 
-    return _with_title(one_line(text := _cell_text(value), TEXT_CHARS), text)
+    text = _cell_text(value)
+    return _with_title(one_line(text, TEXT_CHARS), text)
 
 
 def _cell_text(value: Any) -> str:
@@ -72,34 +91,42 @@ def _cell_text(value: Any) -> str:
         return f"{value:%Y-%m-%d\u00a0%H:%M}"
     if isinstance(value, float):
         return _number(value)
+
+    # Arrays of numpy and scalars alike.
     items = value.tolist() if hasattr(value, "tolist") else value
-    return ", ".join(map(str, items)) if isinstance(items, list | tuple) else str(items)
+    if isinstance(items, list | tuple):
+        return ", ".join(map(str, items))
+    return str(items)
 
 
 def _line(text: str, row: Mapping[str, Any]) -> str:
     """Return a line, a match without its indentation; a long one is cut to a window around its first match."""
-    start_offsets, end_offsets = _spans(row.get("start")), _spans(row.get("end"))
-    if len(start_offsets) != len(end_offsets):
-        start_offsets, end_offsets = [], []
+    starts = _offsets(row.get("start"))
+    ends = _offsets(row.get("end"))
+    # Columns that a user changed: the line is shown without marks.
+    if len(starts) != len(ends):
+        starts = []
+        ends = []
 
     if has_json_line(row):
-        text, start_offsets, end_offsets = cell_text(text, start_offsets, end_offsets) or (
-            text,
-            start_offsets,
-            end_offsets,
-        )
+        decoded = cell_text(text, starts, ends)
+        if decoded is not None:
+            text, starts, ends = decoded
 
     text = text.removesuffix("\r")
     # Matched lines are shown separately; lines of a file or of blame are adjacent and keep their indentation.
-    indent = min([len(text) - len(text.lstrip()), *start_offsets]) if row.keys() & _SINGLE_COLUMNS else 0
-    start_offsets, end_offsets = (
-        [start_offset - indent for start_offset in start_offsets],
-        [end_offset - indent for end_offset in end_offsets],
-    )
-    return highlight(*cut_window(text[indent:], start_offsets, end_offsets, LINE_CHARS))
+    if row.keys() & _SINGLE_COLUMNS:
+        # A match may be a part of the indentation, and is then shown.
+        indent = min([len(text) - len(text.lstrip()), *starts])
+        text = text[indent:]
+        starts = [start - indent for start in starts]
+        ends = [end - indent for end in ends]
+
+    return highlight(*cut_window(text, starts, ends, LINE_CHARS))
 
 
-def _spans(value: Any) -> list[int]:
+def _offsets(value: Any) -> list[int]:
+    """Return the offsets of a cell, which has a list, one number or null."""
     if is_null(value):
         return []
     try:
@@ -109,20 +136,23 @@ def _spans(value: Any) -> list[int]:
 
 
 def _text(name: str, value: str, row: Mapping[str, Any], resolver: LinkResolver) -> str:
+    links: tuple[Link, ...] = ()
     commit = short_commit(value)
     if commit is not None:
-        links = resolver.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()
+        # The id of a blob or a tag looks like that of a commit, and has no page.
+        if name != "object_id":
+            links = resolver.commit(str(row.get("repository") or ""), value)
         return _with_link(commit, value, links[:1])
 
     if name in _PATHS or name.endswith("_path"):
-        text = tail(value, PATH_CHARS)
-        return _with_link(
-            text, value, resolver.of(_location(row)) if name == "path" and not value.endswith("/") else ()
-        )
+        if name == "path" and not value.endswith("/"):
+            links = resolver.of(_location(row))
+        return _with_link(tail(value, PATH_CHARS), value, links)
 
     if name == "repository":
         address = resolver.repository(value)
-        links = (Link("host", "", address),) if address else ()
+        if address:
+            links = (Link("host", "", address),)
         return _with_link(tail(value, NAME_CHARS), value, links)
 
     if name in _CODE_TEXTS:
@@ -130,14 +160,20 @@ def _text(name: str, value: str, row: Mapping[str, Any], resolver: LinkResolver)
     if value.startswith(("https://", "http://")):
         return link(one_line(value, TEXT_CHARS), value)
 
-    head, _, remaining = value.strip("\n").partition("\n")
-    text = one_line(head, TEXT_CHARS)
-    return _with_title(f"{text} \u2026" if remaining and not text.endswith("\u2026") else text, value)
+    first_line, _, remaining = value.strip("\n").partition("\n")
+    text = one_line(first_line, TEXT_CHARS)
+    if remaining and not text.endswith("\u2026"):
+        text += " \u2026"
+    return _with_title(text, value)
 
 
 def _location(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with null as None, as places read it."""
-    return {name: None if is_null(value) else value for name, value in row.items() if name in _OF_PLACES}
+    """Return the cells of a row that a link is made of, with null as None."""
+    location: dict[str, Any] = {}
+    for name in _OF_LINKS & row.keys():
+        value = row[name]
+        location[name] = None if is_null(value) else value
+    return location
 
 
 def _with_title(text: str, full_text: str) -> str:
@@ -149,8 +185,10 @@ def _with_title(text: str, full_text: str) -> str:
 def _with_link(text: str, full_text: str, links: tuple[Link, ...]) -> str:
     if not links:
         return _with_title(text, full_text)
-    hint = one_line(full_text + (f" \u2014 {links[0].words}" if links[0].words else ""), _TITLE_CHARS)
-    return anchor(text, links, hint)
+    hint = full_text
+    if links[0].words:
+        hint += f" \u2014 {links[0].words}"
+    return anchor(text, links, one_line(hint, _TITLE_CHARS))
 
 
 def _number(value: float) -> str:

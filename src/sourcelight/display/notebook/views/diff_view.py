@@ -17,11 +17,21 @@ from sourcelight.display.notebook.views.links import LinkResolver
 from sourcelight.display.notebook.views.marked_text import STYLE, code_cell, cut_window
 
 FILES = 20
+"""Files that a view shows: a saved notebook keeps its HTML."""
+
 LINES = 400
+"""Lines of a file that a view shows."""
+
 _ALL_OPEN = 5
-_SIGNS = {"added": "+", "removed": "\u2212", "context": " "}
-_CRLF, _LF = "\r\n", "\n"
+"""Files up to which all are open; with more, a reader first needs the list."""
+
+_MAX_LINE_CHARS = 1_000
+_MAX_MESSAGE_CHARS = 5_000
+_MINUS = "\N{MINUS SIGN}"
+_SIGNS = {"added": "+", "removed": _MINUS, "context": " "}
+
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+"""``@@ -7,3 +7,4 @@ def retry():``: the first line before and after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +46,18 @@ class FileDiffRow:
 
 def changes(patch: str) -> Iterator[FileDiffRow]:
     """Yield the lines of a patch in git's format, without its header."""
-    old = new = 0
-    inside = False
+    old = 0
+    new = 0
+    in_hunk = False
     for line in patch.split("\n"):
         match = _HUNK.match(line)
         if match:
-            inside = True
-            old, new = int(match[1]), int(match[2])
+            in_hunk = True
+            old = int(match[1])
+            new = int(match[2])
             yield FileDiffRow("hunk", None, None, line)
         # Lines before the first hunk name the files and their modes; `---` there isn't a removed line.
-        elif not inside:
+        elif not in_hunk:
             continue
         elif line.startswith("+"):
             yield FileDiffRow("added", None, new, line[1:])
@@ -55,7 +67,9 @@ def changes(patch: str) -> Iterator[FileDiffRow]:
             old += 1
         elif line.startswith(" "):
             yield FileDiffRow("context", old, new, line[1:])
-            old, new = old + 1, new + 1
+            old += 1
+            new += 1
+        # "\ No newline at end of file"
         elif line.startswith("\\"):
             yield FileDiffRow("note", None, None, line[2:])
 
@@ -80,33 +94,44 @@ class DiffContent:
 
 def diff_text(content: DiffContent) -> str:
     """Return the view as plain text: the files, without their lines."""
-    parts = [f"{_title(content)}: {_files(content)}"]
+    added, removed = _line_counts(content)
+    lines = [f"{_title(content)}: {_file_count(content)}, +{added:,} {_MINUS}{removed:,}"]
     if content.about:
-        parts.append(f"  {one_line(content.about['author'], 80)}: {one_line(content.about['message'].strip(), 120)}")
+        author = one_line(content.about["author"], 80)
+        message = one_line(content.about["message"].strip(), 120)
+        lines.append(f"  {author}: {message}")
 
-    parts += [f"  {one_line(notice, 160)}" for notice in content.notices]
+    lines += [f"  {one_line(notice, 160)}" for notice in content.notices]
     for file in content.files[:FILES]:
-        numbers = "binary" if file["binary"] else f"+{file['additions'] or 0:,} \u2212{file['deletions'] or 0:,}"
-        parts.append(f"  {file['status']:<12} {_file_name(file)} ({numbers})")
+        numbers = "binary"
+        if not file["binary"]:
+            numbers = f"+{file['additions'] or 0:,} {_MINUS}{file['deletions'] or 0:,}"
+        lines.append(f"  {file['status']:<12} {_file_name(file)} ({numbers})")
 
-    return "\n".join(parts)
+    return "\n".join(lines)
 
 
 def _file_name(file: Mapping[str, Any]) -> str:
-    moved = f"{file['old_path']} \u2192 " if file["old_path"] and file["old_path"] != file["path"] else ""
-    return one_line(f"{moved}{file['path']}", 300)
+    """Return the path of a file, with the former one before it if it was moved."""
+    name = file["path"]
+    old_path = file["old_path"]
+    if old_path and old_path != name:
+        name = f"{old_path} \u2192 {name}"
+    return one_line(name, 300)
 
 
-def _files(content: DiffContent) -> str:
-    many = len(content.files)
-    files_text = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
-    added, removed = _line_counts(content)
-    return f"{files_text}, +{added:,} \u2212{removed:,}"
+def _file_count(content: DiffContent) -> str:
+    count = len(content.files)
+    if count > FILES:
+        return f"{FILES} of {count:,} files"
+    return count_of(count, "file")
 
 
 def _line_counts(content: DiffContent) -> tuple[int, int]:
+    """Return how many lines were added and removed in all files."""
     added = sum(file["additions"] or 0 for file in content.files)
-    return added, sum(file["deletions"] or 0 for file in content.files)
+    removed = sum(file["deletions"] or 0 for file in content.files)
+    return added, removed
 
 
 def _title(content: DiffContent) -> str:
@@ -117,47 +142,53 @@ def _title(content: DiffContent) -> str:
 
 def diff_html(content: DiffContent) -> str:
     """Return the view as HTML: each file opens and closes."""
-    links = open_links(content.links.commit(content.repository, content.head)) if content.about else ""
-    head = f'<div class="sl-title"><b>{escape(_title(content))}</b>{_sums(content)}{links}</div>'
+    links = ""
     about = ""
     if content.about:
-        who = one_line(f"{content.about['author']} <{content.about['author_email']}>", 120)
-        about = (
-            f'<div><b>{escape(who)}</b> <span class="sl-dim">{escape(one_line(content.about["date"], 40))}</span></div>'
-            '<div class="sl-message" role="region" tabindex="0" aria-label="Message of the commit">'
-            f"{escape(content.about['message'].replace(_CRLF, _LF).strip()[:5_000])}</div>"
-        )
+        links = open_links(content.links.commit(content.repository, content.head))
+        about = _about(content.about)
 
-    notes = "".join(f'<div class="sl-dim">{escape(one_line(notice, 300))}</div>' for notice in content.notices)
-    files = "".join(_file(file, content, is_open=len(content.files) <= _ALL_OPEN) for file in content.files[:FILES])
+    is_open = len(content.files) <= _ALL_OPEN
+    blocks = [f'<div class="sl-title"><b>{escape(_title(content))}</b>{_sums(content)}{links}</div>{about}']
+    blocks += [f'<div class="sl-dim">{escape(one_line(notice, 300))}</div>' for notice in content.notices]
+    blocks += [_file(file, content, is_open=is_open) for file in content.files[:FILES]]
     remaining = len(content.files) - FILES
-    more_html = (
-        f'<div class="sl-dim">and {count_of(remaining, "more file")}: <code>.files</code> has all of them</div>'
-        if remaining > 0
-        else ""
+    if remaining > 0:
+        count = count_of(remaining, "more file")
+        blocks.append(f'<div class="sl-dim">and {count}: <code>.files</code> has all of them</div>')
+    return f'{STYLE}<div class="sl-view {NO_MATH}">{"".join(blocks)}</div>'
+
+
+def _about(about: Mapping[str, str]) -> str:
+    """Return the author, the date and the message of a commit."""
+    author = one_line(f"{about['author']} <{about['author_email']}>", 120)
+    date = one_line(about["date"], 40)
+    message = about["message"].replace("\r\n", "\n").strip()[:_MAX_MESSAGE_CHARS]
+    return (
+        f'<div><b>{escape(author)}</b> <span class="sl-dim">{escape(date)}</span></div>'
+        '<div class="sl-message" role="region" tabindex="0" aria-label="Message of the commit">'
+        f"{escape(message)}</div>"
     )
-    return f'{STYLE}<div class="sl-view {NO_MATH}">{head}{about}{notes}{files}{more_html}</div>'
 
 
 def _sums(content: DiffContent) -> str:
     added, removed = _line_counts(content)
-    many = len(content.files)
-    files_text = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
     return (
-        f'<span class="sl-dim">{files_text}</span><span class="sl-plus">+{added:,}</span>'
-        f'<span class="sl-minus">\u2212{removed:,}</span>'
+        f'<span class="sl-dim">{_file_count(content)}</span><span class="sl-plus">+{added:,}</span>'
+        f'<span class="sl-minus">{_MINUS}{removed:,}</span>'
     )
 
 
 def _file(file: Mapping[str, Any], content: DiffContent, *, is_open: bool) -> str:
-    numbers = (
-        "binary"
-        if file["binary"]
-        else f'<span class="sl-plus">+{file["additions"] or 0:,}</span> '
-        f'<span class="sl-minus">\u2212{file["deletions"] or 0:,}</span>'
-    )
-    status = "" if file["status"] == "modified" else f' <span class="sl-dim">{escape(str(file["status"]))}</span>'
-    name = escape(_file_name(file))
+    numbers = "binary"
+    if not file["binary"]:
+        added = file["additions"] or 0
+        removed = file["deletions"] or 0
+        numbers = f'<span class="sl-plus">+{added:,}</span> <span class="sl-minus">{_MINUS}{removed:,}</span>'
+
+    status = ""
+    if file["status"] != "modified":
+        status = f' <span class="sl-dim">{escape(str(file["status"]))}</span>'
 
     if file["path"] in content.notebooks:
         body = _cells(content.notebooks[file["path"]], file, content)
@@ -166,7 +197,9 @@ def _file(file: Mapping[str, Any], content: DiffContent, *, is_open: bool) -> st
     else:
         body = _patch(file, content)
 
-    return f"<details{' open' if is_open else ''}><summary>{name}{status} {numbers}</summary>{body}</details>"
+    tag = "<details open>" if is_open else "<details>"
+    name = escape(_file_name(file))
+    return f"{tag}<summary>{name}{status} {numbers}</summary>{body}</details>"
 
 
 def _cells(diff: NotebookDiff, file: Mapping[str, Any], content: DiffContent) -> str:
@@ -181,18 +214,29 @@ def _cells(diff: NotebookDiff, file: Mapping[str, Any], content: DiffContent) ->
         # Numbers are those of the cell's text: lines of the notebook's JSON mean nothing to a reader.
         rows += [_row(line.side, line.old, line.new, line.text, language) for line in text.lines[:LINES]]
 
-    notes = [f"{LINES} of {total:,} lines"] if total > LINES else []
-    notes.append(f"{count_of(diff.equal_cells, 'cell')} unchanged" if diff.texts else "no cell changed")
+    notes: list[str] = []
+    if total > LINES:
+        notes.append(f"{LINES} of {total:,} lines")
+    if diff.texts:
+        notes.append(f"{count_of(diff.equal_cells, 'cell')} unchanged")
+    else:
+        notes.append("no cell changed")
+    # Each text has a row for its heading, too.
     return _table(rows[: LINES + len(diff.texts)], notes, file, content)
 
 
 def _row(side: str, old: int | None, new: int | None, text: str, language: str) -> str:
     if side == "gap":
         return '<tr class="sl-dim"><td class="sl-no" colspan="3"></td><td>\u22ef</td></tr>'
-    text, _, _ = cut_window(text, (), (), longest=1_000)
-    kind = f" class=sl-{side}" if side != "context" else ""
-    numbers = "".join(f'<td class="sl-no">{"" if n is None else n}</td>' for n in (old, new))
-    return f'<tr{kind}>{numbers}<td class="sl-no">{_SIGNS[side]}</td>{code_cell(code_html(text, language))}</tr>'
+    text, _, _ = cut_window(text, (), (), longest=_MAX_LINE_CHARS)
+    tag = "<tr>" if side == "context" else f"<tr class=sl-{side}>"
+    numbers = f"{_number_cell(old)}{_number_cell(new)}"
+    return f'{tag}{numbers}<td class="sl-no">{_SIGNS[side]}</td>{code_cell(code_html(text, language))}</tr>'
+
+
+def _number_cell(number: int | None) -> str:
+    text = "" if number is None else number
+    return f'<td class="sl-no">{text}</td>'
 
 
 def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
@@ -201,7 +245,7 @@ def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
     language = language_of(file["path"])
     for change in changed_lines[:LINES]:
         if change.side in {"hunk", "note"}:
-            text, _, _ = cut_window(change.text, (), (), longest=1_000)
+            text, _, _ = cut_window(change.text, (), (), longest=_MAX_LINE_CHARS)
             rows.append(f'<tr class="sl-hunk"><td colspan="4">{escape(text)}</td></tr>')
         else:
             rows.append(_row(change.side, change.old, change.new, change.text, language))
@@ -222,7 +266,10 @@ def _patch(file: Mapping[str, Any], content: DiffContent) -> str:
 def _table(rows: Sequence[str], notes: Sequence[str], file: Mapping[str, Any], content: DiffContent) -> str:
     """Return rows in a scrollable region, with notes and links below."""
     links = open_links(content.links.file(content.repository, content.head, file["path"]))
-    end = f'<div class="sl-dim">{", ".join(notes)} {links}</div>' if notes or links else ""
+    end = ""
+    if notes or links:
+        end = f'<div class="sl-dim">{", ".join(notes)} {links}</div>'
+
     label = escape(f"Changes of {_file_name(file)}")
     table = f"<table><tbody>{''.join(rows)}</tbody></table>"
     return f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">{table}</div>{end}'
@@ -243,7 +290,9 @@ class DiffView:
 
     def __init__(self, content: DiffContent, files: Any) -> None:
         self._content = content
-        self.repository, self.base, self.head = content.repository, content.base, content.head
+        self.repository = content.repository
+        self.base = content.base
+        self.head = content.head
         self.files = files
 
     def __len__(self) -> int:
