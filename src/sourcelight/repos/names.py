@@ -12,20 +12,41 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
+"""``https://user@host:443/owner/name.git``."""
+
 _SCP = re.compile(r"(?:[^/\[\]:]*@)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^/:\[\]@]{2,}):(?P<path>[^:\\].*)", re.DOTALL)
+r"""``git@host:owner/name.git``; a host of one letter would be a drive, as in ``C:\src``."""
+
 _PUBLIC_SCHEMES = {"http", "https", "ssh", "git", "git+ssh", "ssh+git", "git+https", "ftp", "ftps"}
+_PORT = re.compile(r":\d*$")
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]")
+"""Blanks, control characters, marks of width zero or of direction, and the surrogates of undecodable bytes."""
 
 _REF_NAME = re.compile(r"refs/[^\x00-\x20\x7f]+")
 
 _GENERIC_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
+"""Names of directories that say nothing about the repository in them."""
+
 _LIMIT = 3
+"""Suggestions that a message has room for."""
 
-_MAX_NAMES, _MAX_COMPARED = 20_000, 300
-"""Maximum names that are checked, and names of similar length that are compared by letters: 0.03 s of CPU in all."""
+_MAX_NAMES = 20_000
+"""Maximum names that are checked; with `_MAX_COMPARED` they cost 0.03 s of CPU."""
 
-_LENGTHS = 3
+_MAX_COMPARED = 300
+"""Maximum names of similar length that are compared letter by letter."""
+
+_MAX_LENGTH_DIFFERENCE = 3
+"""A misspelled name is rarely longer or shorter by more letters, and others need not be compared."""
+
 _MAX_CHARS = 100
+"""Longer names are neither compared nor suggested: they would fill a message."""
+
+_MIN_SIMILARITY = 0.7
+"""Ratio of difflib from which a name is suggested; `torando` and `tornado` have 0.86."""
+
+_MIN_LAST_SIMILARITY = 0.5
+"""The same for the last parts of two names that are alike as a whole."""
 
 
 def is_ref_name(name: str) -> bool:
@@ -41,34 +62,45 @@ def split_origin(url: str) -> tuple[str, str]:
     url
         ``https://user:password@host:port/owner/name.git``, ``ssh://git@host/owner/name``, ``git@host:owner/name.git``…
     """
-    match = _URL.fullmatch(url.strip())
-    if match:
-        if match["scheme"].lower() not in _PUBLIC_SCHEMES:
-            return "", ""
-        location = re.split(r"[?#]", match["rest"], maxsplit=1)[0]
-        authority, _, path = location.partition("/")
-        # User and port don't belong to the name: the same repository over https and ssh is one.
-        host = re.sub(r":\d*$", "", authority.rpartition("@")[2])
-        path = unquote(path, errors="replace")
-    else:
-        scp = _SCP.fullmatch(url.strip())
-        if not scp:
-            return "", ""
-        host, path = scp["host"], scp["path"]
-
+    host, path = _split_url(url.strip())
     host = clean(unquote(host, errors="replace")).strip("[]").rstrip(".").lower()
+
     parts = [part for part in clean(path).split("/") if part not in {"", ".", ".."}]
-    if parts and parts[-1].endswith(".git"):
+    if parts:
         parts[-1] = parts[-1].removesuffix(".git")
 
-    path = "/".join(part for part in parts if part)
-    return (host, path) if host and path else ("", "")
+    # The last part is empty if it was only ``.git``.
+    path = "/".join(filter(None, parts))
+    if host and path:
+        return host, path
+    return "", ""
+
+
+def _split_url(url: str) -> tuple[str, str]:
+    """Return host and path as the URL has them, without user and port; both empty if it isn't one of a code host."""
+    match = _URL.fullmatch(url)
+    if match is None:
+        scp = _SCP.fullmatch(url)
+        if scp is None:
+            return "", ""
+        return scp["host"], scp["path"]
+
+    if match["scheme"].lower() not in _PUBLIC_SCHEMES:
+        return "", ""
+
+    location = re.split(r"[?#]", match["rest"], maxsplit=1)[0]
+    authority, _, path = location.partition("/")
+    # User and port don't belong to the name: the same repository over https and ssh is one.
+    host = _PORT.sub("", authority.rpartition("@")[2])
+    return host, unquote(path, errors="replace")
 
 
 def name_from_origin(url: str) -> str:
     """Return the name of a repository by its origin, ``host/owner/name``; empty when the origin names no host."""
     host, path = split_origin(url)
-    return f"{host}/{path}" if host else ""
+    if not host:
+        return ""
+    return f"{host}/{path}"
 
 
 def name_key(name: str) -> str:
@@ -76,7 +108,10 @@ def name_key(name: str) -> str:
 
     Code hosts treat ``Owner/Name`` and ``owner/name`` as one repository, so settings and grants apply to both.
     """
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).removesuffix(".git")
+    normal = unicodedata.normalize("NFKC", name)
+    # Once more, because the letters that case folding makes may have another form.
+    lowered = unicodedata.normalize("NFKC", normal.casefold())
+    return lowered.removesuffix(".git")
 
 
 def web_address(url: str) -> str:
@@ -116,7 +151,10 @@ def clean(text: str) -> str:
 
 
 def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple[str, ...]:
-    """Return the names most like `missing`, the best first: with the same last part, then with a similar spelling.
+    """Return the names most like `missing`, the best first.
+
+    The name with the nearest spelling comes first, then those with the same last part, the shortest first, then others
+    with a near spelling.
 
     Parameters
     ----------
@@ -131,32 +169,56 @@ def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple
     if not lowered:
         return ()
 
+    usable = _usable_names(names)
+    last = _last(lowered)
+    same = [name for name in usable if _last(name) == last or lowered in name]
+    same.sort(key=len)
+    close = _close_names(lowered, usable, limit)
+    ordered = dict.fromkeys([*close[:1], *same, *close])
+    return tuple(usable[name] for name in list(ordered)[:limit])
+
+
+def _usable_names(names: Iterable[str]) -> dict[str, str]:
+    """Return the names that may be suggested, by their form without case."""
     usable: dict[str, str] = {}
     for name in names:
-        if len(name) <= _MAX_CHARS and name.isprintable() and not set(name) & set(",;"):
+        # A message separates names by these.
+        has_separator = "," in name or ";" in name
+        if len(name) <= _MAX_CHARS and name.isprintable() and not has_separator:
             usable.setdefault(name.casefold(), name)
         # difflib is quadratic; a list of a million refs must not block an error message.
         if len(usable) >= _MAX_NAMES:
             break
 
-    last = _last(lowered)
-    same = [name for name in usable if _last(name) == last or lowered in name]
-    similar = [name for name in usable if abs(len(name) - len(lowered)) <= _LENGTHS][:_MAX_COMPARED]
-    parts = {_last(name): name for name in usable if abs(len(_last(name)) - len(last)) <= _LENGTHS}
+    return usable
 
+
+def _close_names(missing: str, names: Iterable[str], limit: int) -> list[str]:
+    """Return names with a spelling near that of `missing`, then names whose last part has one; all without case."""
     # Loaded late: a service imports this module before its first answer.
     import difflib
 
-    # Names with one long owner are alike in spelling whatever their last parts: these must be alike, too.
-    close = [
-        name
-        for name in difflib.get_close_matches(lowered, similar, limit, 0.7)
-        if difflib.SequenceMatcher(None, last, _last(name)).ratio() >= 0.5
-    ]
-    compared = list(parts)[:_MAX_COMPARED]
-    close += [parts[last_part] for last_part in difflib.get_close_matches(last, compared, limit, 0.7)]
-    ordered = dict.fromkeys([*close[:1], *sorted(same, key=len), *close])
-    return tuple(usable[name] for name in list(ordered)[:limit])
+    last = _last(missing)
+    similar: list[str] = []
+    name_by_last: dict[str, str] = {}
+    for name in names:
+        name_last = _last(name)
+        if abs(len(name) - len(missing)) <= _MAX_LENGTH_DIFFERENCE:
+            similar.append(name)
+        if abs(len(name_last) - len(last)) <= _MAX_LENGTH_DIFFERENCE:
+            name_by_last[name_last] = name
+
+    close: list[str] = []
+    for name in difflib.get_close_matches(missing, similar[:_MAX_COMPARED], limit, _MIN_SIMILARITY):
+        # Names with one long owner are alike in spelling whatever their last parts: these must be alike, too.
+        matcher = difflib.SequenceMatcher(None, last, _last(name))
+        if matcher.ratio() >= _MIN_LAST_SIMILARITY:
+            close.append(name)
+
+    last_parts = list(name_by_last)[:_MAX_COMPARED]
+    for last_part in difflib.get_close_matches(last, last_parts, limit, _MIN_SIMILARITY):
+        close.append(name_by_last[last_part])
+    return close
 
 
 def _last(name: str) -> str:

@@ -10,18 +10,19 @@ Words of this module:
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.markup import count_of
 from sourcelight.core.markup.counts import list_names
 from sourcelight.repos.catalog.config import DEFAULT_VISIBILITY, ReposConfig
+from sourcelight.repos.catalog.unique_names import assign_numbers, clash_warning, make_unique
 from sourcelight.repos.catalog.visibility import Candidate, Root, decide, declared_roots
 from sourcelight.repos.description import RepositoryDescription
-from sourcelight.repos.names import clean, name_from_folder, name_from_git_dir, name_key, speaking_folder
+from sourcelight.repos.names import name_from_folder, name_key
 from sourcelight.repos.repository import Repository, canonical_path_of
 from sourcelight.repos.state.repositories import RepositoryRecord, Visibility
 
@@ -127,9 +128,7 @@ def arrange(
     applied_keys = _annotate(items, annotations, absent)
     warnings = [f"{item.described.folder}: {item.described.warning}" for item in items if item.described.warning]
     warnings += _assign_names(items, absent)
-    for file in annotations:
-        unused_keys = [key for key in file.repositories if (file.path, key) not in applied_keys]
-        warnings += [f"{file.path} describes {key!r}, but no repository has that name" for key in unused_keys]
+    warnings += _unused_warnings(annotations, applied_keys)
 
     candidates = _make_candidates(items, remembered)
     visibilities = decide(
@@ -141,59 +140,64 @@ def arrange(
     if remembered.has_accounts:
         warnings += _undecided_warning(items, visibilities)
 
-    roots = declared_roots(candidates)
-    lenders = _find_lenders(items, visibilities, is_strict=remembered.has_accounts and bool(roots))
-    numbers = _assign_numbers([item.described.repository.key for item in items])
+    private_roots = set(declared_roots(candidates))
+    lenders = _find_lenders(items, visibilities, is_strict=remembered.has_accounts and bool(private_roots))
+    numbers = assign_numbers([item.described.repository.key for item in items])
     repositories: list[Repository] = []
     records: dict[str, RepositoryRecord] = {}
-    private_roots = set(roots)
     for item, visibility in zip(items, visibilities, strict=True):
         path = item.canonical_path
         records[path] = RepositoryRecord(path, item.name, name_key(item.claim), item.origin, visibility)
         if visibility == "private":
             private_roots.add(item.root.path)
 
-        number = numbers[item.described.repository.key]
-        repositories.append(
-            _make_repository(item, number, is_private=visibility != "public", lenders=lenders.get(path, ()))
-        )
+        info = _make_info(item, is_private=visibility != "public" or path in lenders)
+        repository = item.described.repository
+        info = replace(info, id=numbers[repository.key])
+        repositories.append(replace(repository, info=info, lenders=lenders.get(path, ())))
 
     repositories.sort(key=lambda repository: repository.name)
     return Arrangement(tuple(repositories), warnings, records, frozenset(private_roots))
 
 
+def _unused_warnings(annotations: Sequence[ReposConfig], applied_keys: Collection[tuple[str, str]]) -> Iterator[str]:
+    """Yield a warning for each entry of a `repos.toml` that describes no repository."""
+    for file in annotations:
+        for key in file.repositories:
+            if (file.path, key) not in applied_keys:
+                yield f"{file.path} describes {key!r}, but no repository has that name"
+
+
 def _make_candidates(items: Sequence[_Item], memory: Memory) -> list[Candidate]:
     """Collect what decides on the visibility of each repository."""
-    # A search of local files applies only the current repos.toml; stored records protect the readers of a service.
-    return [
-        Candidate(
-            origin=item.origin,
-            claim=name_key(item.claim),
-            decision=item.is_private,
-            record=item.record if memory.has_accounts else None,
-            root=item.root,
+    candidates: list[Candidate] = []
+    for item in items:
+        # A search of local files applies only the current repos.toml; stored records protect the readers of a service.
+        record = item.record if memory.has_accounts else None
+        claim = name_key(item.claim)
+        candidates.append(
+            Candidate(origin=item.origin, claim=claim, decision=item.is_private, record=record, root=item.root)
         )
-        for item in items
-    ]
+    return candidates
 
 
 def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -> list[_Item]:
     """Collect the repositories in the order in which names are given."""
-    age = {path: number for number, path in enumerate(memory.records)}
-    ordered = sorted(
-        descriptions,
-        key=lambda description: (age.get(description.repository.canonical_path, len(age)), description.folder),
-    )
-    natural_names, _ = _make_unique([(description.repository.name, description.folder) for description in ordered], {})
-    return [
-        _Item(
-            described=description,
-            record=memory.records.get(description.repository.canonical_path),
-            root=_root_of(description, memory.roots),
-            natural_name=natural_name,
-        )
-        for description, natural_name in zip(ordered, natural_names, strict=True)
-    ]
+    ages = {path: index for index, path in enumerate(memory.records)}
+
+    def age_and_folder(description: RepositoryDescription) -> tuple[int, str]:
+        # New ones come after all that have a record.
+        age = ages.get(description.repository.canonical_path, len(ages))
+        return age, description.folder
+
+    ordered = sorted(descriptions, key=age_and_folder)
+    natural_names, _ = make_unique([(description.repository.name, description.folder) for description in ordered], {})
+    items: list[_Item] = []
+    for description, natural_name in zip(ordered, natural_names, strict=True):
+        record = memory.records.get(description.repository.canonical_path)
+        root = _root_of(description, memory.roots)
+        items.append(_Item(described=description, record=record, root=root, natural_name=natural_name))
+    return items
 
 
 def _find_absent(items: Sequence[_Item], memory: Memory) -> dict[str, RepositoryRecord]:
@@ -207,9 +211,14 @@ def _find_absent(items: Sequence[_Item], memory: Memory) -> dict[str, Repository
 
 
 def _root_of(described: RepositoryDescription, roots: Sequence[Root]) -> Root:
+    """Return the innermost of the searched directories that a repository lies in; an empty one for none."""
     paths = (described.real_folder + os.sep, described.home + os.sep)
-    enclosing = [root for root in roots if any(path.startswith(_with_separator(root.path)) for path in paths)]
-    return max(enclosing, key=lambda root: len(root.path), default=Root(""))
+    enclosing = [Root("")]
+    for root in roots:
+        prefix = _with_separator(root.path)
+        if any(path.startswith(prefix) for path in paths):
+            enclosing.append(root)
+    return max(enclosing, key=lambda root: len(root.path))
 
 
 def _with_separator(path: str) -> str:
@@ -228,7 +237,6 @@ def _annotate(
     absent_origins = {record.origin for record in absent.values()}
     path_by_name = {name_key(item.record.name): item.canonical_path for item in items if item.record is not None}
     for item in items:
-        described = item.described
         own_names = [item.record.name] if item.record is not None else []
         # A name that another repository has, or had before it went missing, stays that one's.
         path = path_by_name.get(name_key(item.natural_name), item.canonical_path)
@@ -236,21 +244,33 @@ def _annotate(
             own_names.append(item.natural_name)
 
         for file in annotations:
-            by_name = file.keys_by_name(*own_names)
-            own_keys = [*by_name, *file.keys_by_directory(*item.own_folders)]
-            keys = [*by_name, *file.keys_by_directory(*item.own_folders, described.real_folder)]
-            claimed_keys = [*keys, *file.keys_by_name(described.repository.name, name_from_folder(described.folder))]
-            if keys and not item.note:
-                item.note = file.repositories[keys[0]]
-
-            applied_keys |= {(file.path, key) for key in claimed_keys}
-            # Any claim may make a repository private; only a claim that certainly means it may make it public.
-            if any(file.repositories[key].get("private") is True for key in claimed_keys):
-                item.is_private = True
-            elif item.is_private is None and any(file.repositories[key].get("private") is False for key in own_keys):
-                item.is_private = False
+            for key in _annotate_item(item, file, own_names):
+                applied_keys.add((file.path, key))
 
     return applied_keys
+
+
+def _annotate_item(item: _Item, file: ReposConfig, own_names: Sequence[str]) -> list[str]:
+    """Apply the entries of one file; return the keys of those that describe the repository or one like it."""
+    described = item.described
+    by_name = file.keys_by_name(*own_names)
+    own_keys = [*by_name, *file.keys_by_directory(*item.own_folders)]
+    # A work tree of a clone may have an entry of its own.
+    keys = [*by_name, *file.keys_by_directory(*item.own_folders, described.real_folder)]
+    claimed_keys = [*keys, *file.keys_by_name(described.repository.name, name_from_folder(described.folder))]
+    if keys and not item.note:
+        item.note = file.repositories[keys[0]]
+
+    # Any claim may make a repository private; only a claim that certainly means it may make it public.
+    if _any_says(file, claimed_keys, is_private=True):
+        item.is_private = True
+    elif item.is_private is None and _any_says(file, own_keys, is_private=False):
+        item.is_private = False
+    return claimed_keys
+
+
+def _any_says(file: ReposConfig, keys: Iterable[str], *, is_private: bool) -> bool:
+    return any(file.repositories[key].get("private") is is_private for key in keys)
 
 
 def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> list[str]:
@@ -264,7 +284,7 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
             folder_by_name[name_key(item.name)] = item.described.folder
 
     unnamed = [item for item in items if not item.name]
-    names, warnings = _make_unique([(item.claim, item.described.folder) for item in unnamed], folder_by_name)
+    names, warnings = make_unique([(item.claim, item.described.folder) for item in unnamed], folder_by_name)
     for item, name in zip(unnamed, names, strict=True):
         item.name = name
         folder_by_name[name_key(name)] = item.described.folder
@@ -273,7 +293,7 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
         keeps_name = item.record is not None and item.name == item.record.name
         if keeps_name and name_key(item.name) != name_key(item.claim):
             holder = folder_by_name.get(name_key(item.claim), "")
-            warnings.append(_clash_warning(holder, item.described.folder, item.claim, item.name))
+            warnings.append(clash_warning(holder, item.described.folder, item.claim, item.name))
 
     absent_records = {name_key(record.name): record for record in absent.values()}
     new_claims = {name_key(item.claim) for item in items if item.record is None}
@@ -285,12 +305,6 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
         )
 
     return warnings
-
-
-def _clash_warning(holder: str, folder: str, name_in_common: str, name: str) -> str:
-    if not holder:
-        return f"{folder} keeps the name {name!r}"
-    return f"{holder} and {folder} are both named {name_in_common}; the second gets the name {name!r}"
 
 
 def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility]) -> list[str]:
@@ -313,16 +327,18 @@ def _find_lenders(
 
     With `is_strict`, an owner of objects that isn't known is private.
     """
-    closed = {item.canonical_path: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)}
+    is_private = {
+        item.canonical_path: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)
+    }
     owners = {item.described.git_common_dir: item.canonical_path for item in items}
-    lenders = {}
+    lenders: dict[str, tuple[str, ...]] = {}
     for item in items:
         sources = dict.fromkeys(_owner_of(source, owners) for source in item.described.sources)
         sources.pop(item.canonical_path, None)
         # A repository that reads a private one's objects can show its contents.
-        private = tuple(path for path in sources if closed.get(path, is_strict))
-        if private:
-            lenders[item.canonical_path] = private
+        private_sources = tuple(path for path in sources if is_private.get(path, is_strict))
+        if private_sources:
+            lenders[item.canonical_path] = private_sources
 
     return lenders
 
@@ -337,87 +353,16 @@ def _owner_of(source: str, owners: Mapping[str, str]) -> str:
     return owners[above]
 
 
-def _make_repository(item: _Item, number: int, *, is_private: bool, lenders: tuple[str, ...]) -> Repository:
-    values = {key: value for key, value in item.note.items() if key != "name"}
+def _make_info(item: _Item, *, is_private: bool) -> RepositoryInfo:
+    """Return what is known of a repository, with its name and the values of its annotation."""
+    values = dict(item.note)
+    values["name"] = item.name
+    values["private"] = is_private
     if "topics" in values:
         values["topics"] = tuple(values["topics"])
 
     if "metadata" in values:
+        # A key without a value is written ``key = true``, since TOML has no null.
         values["metadata"] = {key: None if value is True else value for key, value in values["metadata"].items()}
 
-    values["private"] = is_private or bool(lenders)
-    repository = item.described.repository
-    return replace(repository, info=replace(repository.info, name=item.name, id=number, **values), lenders=lenders)
-
-
-def _make_unique(candidates: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Make names unique, in the given order; return them with warnings about changed names.
-
-    Parameters
-    ----------
-    candidates
-        Name and directory of each.
-    reserved
-        Names that are not to be had, case folded, with the directory that has them.
-    """
-    folder_by_name = dict(reserved)
-    wanted_keys = {name_key(name) for name, _ in candidates}
-    names: list[str] = []
-    warnings: list[str] = []
-    for name, folder in candidates:
-        unique = name
-        if name_key(name) in folder_by_name:
-            longer = ((candidate, name_key(candidate)) for candidate in _longer_names(name, folder))
-            # Never a name that another repository claims: that name must stay free for it.
-            unique = next(
-                candidate for candidate, key in longer if key not in folder_by_name and key not in wanted_keys
-            )
-            warnings.append(_clash_warning(folder_by_name[name_key(name)], folder, name, unique))
-        folder_by_name[name_key(unique)] = folder
-        names.append(unique)
-
-    return names, warnings
-
-
-def _longer_names(name: str, folder: str) -> Iterable[str]:
-    """Yield further names: with more and more of the directory's path, then with a number.
-
-    A name that is the directory's own gets the directories above in front, ``tornado/repo``. Other names get the path
-    behind them, from the first directory on that differs from the end of the name.
-    """
-    if name == name_from_git_dir(folder):
-        folder = speaking_folder(folder)
-
-    parts = [clean(part) for part in folder.split(os.sep) if part and part != ".git"] or ["repository"]
-    parts[-1] = name_from_folder(parts[-1])
-    is_of_folder = name == parts[-1]
-    is_specific = name.rpartition("/")[2] != parts[-1] or len(parts) == 1
-    for count in range(1 if is_specific else 2, len(parts) + 1):
-        path = "/".join(parts[-count:])
-        yield path if is_of_folder and count > 1 else f"{name} ({path})"
-
-    number = 2
-    while True:
-        yield f"{name} ({'/'.join(parts)}, {number})"
-        number += 1
-
-
-def _assign_numbers(keys: Iterable[str]) -> dict[str, int]:
-    """Assign each key a positive 32-bit number, the same in every run unless two keys clash."""
-    numbers: dict[str, int] = {}
-    used_numbers: set[int] = set()
-    for key in sorted(keys):
-        attempt = 0
-        number = 0
-
-        # 0 isn't a valid id. A clash takes the next digest; keys are sorted, so the result doesn't depend on the order
-        # of discovery.
-        while number == 0 or number in used_numbers:
-            digest = hashlib.sha256(f"{key}\0{attempt}".encode("utf-8", "surrogateescape")).digest()
-            number = int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
-            attempt += 1
-
-        used_numbers.add(number)
-        numbers[key] = number
-
-    return numbers
+    return replace(item.described.repository.info, **values)

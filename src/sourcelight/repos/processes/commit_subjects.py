@@ -22,10 +22,17 @@ MAX_PATHS = 30
 """Maximum number of paths: the subject of a larger commit, such as a reformatting, describes none of its files."""
 
 MAX_SUBJECT_BYTES = 400
+"""A subject is one line; git's own advice is 50 characters."""
+
 _MAX_BYTES = 64 << 20
+"""Bytes of git's output that are read: commits of a usual repository make some hundred kilobytes."""
+
 _READ_BYTES = 1 << 18
+
+# Bounds of git's process, of which no repository that was measured comes near.
 _DATA_BYTES = 1 << 30
 _CPU_S = 120
+
 _SETTINGS = ("core.quotePath=false", "core.deltaBaseCacheLimit=32m", "log.showSignature=false", "log.mailmap=false")
 
 
@@ -56,7 +63,8 @@ def read_subjects(repository: Repository, commit: str, cancellation: Cancellatio
     Cancelled
         After ``cancellation.cancel()``.
     """
-    data, is_whole = bytearray(), False
+    data = bytearray()
+    is_whole = False
     with contextlib.suppress(GitFailed, RepositoryError):
         for block in _log(repository.git_dir, commit):
             cancellation.check()
@@ -66,23 +74,30 @@ def read_subjects(repository: Repository, commit: str, cancellation: Cancellatio
         else:
             is_whole = True
 
-    subjects = []
+    # A NUL is before each commit.
     entries = bytes(data).split(b"\0")[1:]
+    if not is_whole:
+        # The end of the last one may be missing, and a part of a path is another path.
+        entries = entries[:-1]
 
-    # The end of the last one may be missing, and a part of a path is another path.
-    for entry in entries if is_whole else entries[:-1]:
-        # git makes one line of a subject, so the first newline ends it, and no path is taken for a part of it.
-        subject, _, names = entry.partition(b"\n")
-        # A path in quotation marks has characters that git escapes; few do, and they have no words.
-        paths = tuple(path for path in names.split(b"\n") if path and not path.startswith(b'"'))
-        if 0 < len(paths) <= MAX_PATHS:
-            subjects.append(CommitSubject(subject[:MAX_SUBJECT_BYTES], paths))
+    commits = map(_read_entry, entries)
+    return [commit for commit in commits if 0 < len(commit.paths) <= MAX_PATHS]
 
-    return subjects
+
+def _read_entry(entry: bytes) -> CommitSubject:
+    """Read the subject and the paths of a commit, each on its line."""
+    # git makes one line of a subject, so the first newline ends it, and no path is taken for a part of it.
+    subject, _, names = entry.partition(b"\n")
+    # A path in quotation marks has characters that git escapes; few do, and they have no words.
+    paths = [path for path in names.split(b"\n") if path and not path.startswith(b'"')]
+    return CommitSubject(subject[:MAX_SUBJECT_BYTES], tuple(paths))
 
 
 def _log(git_dir: str, commit: str) -> Iterator[bytes]:
-    """Yield the output of git: for each commit NUL, the subject, and a line for each path."""
+    r"""Yield the output of git: for each commit NUL, the subject, and a line for each path.
+
+    ``\0Fix the timeout of retries\n\nsrc/retry.py\ntests/test_retry.py\n``
+    """
     arguments = ["log", "--no-merges", f"--max-count={MAX_COMMITS}", "--name-only", "--no-renames", "--no-ext-diff",
                  "--no-color", "--format=%x00%s", "--end-of-options", commit, "--"]  # fmt: skip
     # Renames would compare contents, which a clone may lack and which takes most of the time.
