@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from sourcelight.server.oauth.handlers import Handlers
 
 MAX_BODY_BYTES = 64 * 1024
+"""Forms and JSON of these endpoints have some hundred bytes."""
+
 _REGISTRATION_WINDOW_S = 600
+_MAX_DESCRIPTION_CHARS = 300
+_BELOW = "/{rest:path}"
+"""End of a route that takes everything below its address, too."""
+
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 _PREFLIGHT = {
     **_ANY_ORIGIN,
@@ -59,39 +65,26 @@ class OAuthEndpoints:
 
     def routes(self) -> list[Route]:
         """Return the routes, to be put into an application."""
-        forms: Mapping[str, tuple[Endpoint, list[str]]] = {
-            addresses.SIGN_IN: (self._signing_in.sign_in, ["GET", "POST"]),
-            addresses.SIGN_OUT: (self._signing_in.sign_out, ["POST"]),
-            addresses.CONSENT: (self._signing_in.consent, ["GET", "POST"]),
-            addresses.AUTHORIZE: (self._authorize, ["GET", "POST"]),
-            addresses.DEVICE: (self._device.page, ["GET", "POST"]),
-        }
-        # Pages of other origins may post to these, after a preflight.
-        posts: Mapping[str, Endpoint] = {
-            addresses.TOKEN: self._token,
-            addresses.REVOKE: self._revoke,
-            addresses.DEVICE_AUTHORIZATION: self._authorize_device,
-        }
-        return [
-            *(Route(path, _limit_body(endpoint), methods=methods) for path, (endpoint, methods) in forms.items()),
-            *(
-                Route(path, _limit_body(_answer_preflight(endpoint)), methods=["POST", "OPTIONS"])
-                for path, endpoint in posts.items()
-            ),
+        routes = [
+            _form(addresses.SIGN_IN, self._signing_in.sign_in, "GET", "POST"),
+            _form(addresses.SIGN_OUT, self._signing_in.sign_out, "POST"),
+            _form(addresses.CONSENT, self._signing_in.consent, "GET", "POST"),
+            _form(addresses.AUTHORIZE, self._authorize, "GET", "POST"),
+            _form(addresses.DEVICE, self._device.page, "GET", "POST"),
+            # Pages of other origins may post to these, after a preflight.
+            _form(addresses.TOKEN, _answer_preflight(self._token), "POST", "OPTIONS"),
+            _form(addresses.REVOKE, _answer_preflight(self._revoke), "POST", "OPTIONS"),
+            _form(addresses.DEVICE_AUTHORIZATION, _answer_preflight(self._authorize_device), "POST", "OPTIONS"),
             # All methods: if registration is off, the endpoint must be missing for each of them.
-            Route(
-                addresses.REGISTER,
-                _limit_body(self._register),
-                methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
-            ),
+            _form(addresses.REGISTER, self._register, "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
             Route(addresses.STYLE, _style),
-            *(Route(f"{addresses.TOKEN_HELP}{suffix}", _help_with_tokens) for suffix in ("", "/{rest:path}")),
-            *(
-                Route(f"{path}{suffix}", self._metadata, methods=["GET", "OPTIONS"])
-                for path in addresses.METADATA
-                for suffix in ("", "/{rest:path}")
-            ),
+            Route(addresses.TOKEN_HELP, _help_with_tokens),
+            Route(addresses.TOKEN_HELP + _BELOW, _help_with_tokens),
         ]
+        for path in addresses.METADATA:
+            routes.append(Route(path, self._metadata, methods=["GET", "OPTIONS"]))
+            routes.append(Route(path + _BELOW, self._metadata, methods=["GET", "OPTIONS"]))
+        return routes
 
     def load(self) -> Handlers:
         """Load the SDK and make the handlers, a second of work that the first request would otherwise wait for."""
@@ -156,12 +149,20 @@ class OAuthEndpoints:
 
 
 def description_of(answer: Response) -> str:
-    """Return the description in an OAuth error, as a sentence; "" when there is none."""
+    """Return the description in an OAuth error, in brackets; "" when there is none."""
     try:
-        text = json.loads(bytes(answer.body)).get("error_description") or ""
+        description = json.loads(bytes(answer.body)).get("error_description")
+    # No JSON, or JSON of another form.
     except (ValueError, AttributeError):
         return ""
-    return f"({text.strip()[:300]})" if isinstance(text, str) and text.strip() else ""
+    if not isinstance(description, str) or not description.strip():
+        return ""
+    return f"({description.strip()[:_MAX_DESCRIPTION_CHARS]})"
+
+
+def _form(path: str, endpoint: Endpoint, *methods: str) -> Route:
+    """Return a route for bodies of bounded size."""
+    return Route(path, _limit_body(endpoint), methods=list(methods))
 
 
 async def _help_with_tokens(request: Request) -> Response:

@@ -6,8 +6,8 @@ The documented endpoints open, poll, list and delete conversations, and add and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio.to_thread
@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
-from sourcelight.engines.deepsearch.conversations import QuestionEvent
+from sourcelight.engines.deepsearch.conversations import ConversationRecord, QuestionEvent
 from sourcelight.engines.deepsearch.question.scope import NamedScope
 from sourcelight.server.http.deepsearch.messages import (
     ConversationAccess,
@@ -36,13 +36,53 @@ from sourcelight.server.http.response import EventStream
 from sourcelight.server.identity import FairQueue, QueueFull
 
 PREFIX = "/.api/deepsearch/v1"
-DEFAULT_PAGE, MAX_PAGE = 20, 100
+DEFAULT_PAGE = 20
+MAX_PAGE = 100
+"""Conversations of a page: without ``page_first``, and at most."""
+
+_MAX_SKIPPED = 1 << 40
+"""Maximum of ``page_after`` and of the number of an event: more than there are, and within 64 bits of SQLite."""
+
 _MAX_DIGITS = 18
-_MAX_STREAMS, _MAX_STREAMS_PER_ACCOUNT = 64, 8
+"""Digits of a number that surely has 64 bits."""
+
+_MAX_STREAMS = 64
+_MAX_STREAMS_PER_ACCOUNT = 8
+"""Open streams of events, of all accounts and of one; each has a thread that waits."""
+
 _TOO_MANY_STREAMS = "Too many streams of events are open; close one of yours, or retry in a moment."
 _MISSING = "conversation not found: it doesn't exist, or it isn't shared with you"
 _CHANGES = {"title": str, "is_starred": bool, "is_shared": bool, "reset_link": bool}
+"""Fields that a ``PATCH`` may have, with their types."""
+
 _RECORD_NAMES = {"is_starred": "starred", "is_shared": "shared"}
+"""Names of the same fields in a record, where they differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ListQuery:
+    """The parameters of a list of conversations.
+
+    Attributes
+    ----------
+    first, skip
+        Conversations of the page, and those before it.
+    starred
+        Whether the conversations have a star; None: either.
+    order
+        Name of the column to sort by, with ``-`` before it for descending.
+    identifier
+        Id or read token of the only conversation; empty: all.
+    owner
+        Id of their owner; empty: the sender.
+    """
+
+    first: int
+    skip: int
+    starred: bool | None
+    order: str
+    identifier: str
+    owner: str
 
 
 class Api:
@@ -64,19 +104,19 @@ class Api:
 
     def routes(self) -> list[Route]:
         """Return the routes for an application."""
-        conversation, question = PREFIX + "/{id}", PREFIX + "/{id}/questions/{question}"
-        table: dict[str, dict[str, Any]] = {
-            PREFIX: {"GET": self._list, "POST": self._open},
-            conversation: {"GET": self._read, "PATCH": self._change, "DELETE": self._delete},
-            conversation + "/questions": {"POST": self._ask},
-            question: {"GET": self._question},
-            question + "/cancel": {"POST": self._cancel},
-            question + "/events": {"GET": self._events},
-        }
+        conversation = PREFIX + "/{id}"
+        question = conversation + "/questions/{question}"
+        guard = self._access.guard
         return [
-            Route(path, self._access.guard(handle), methods=[method])
-            for path, methods in table.items()
-            for method, handle in methods.items()
+            Route(PREFIX, guard(self._list), methods=["GET"]),
+            Route(PREFIX, guard(self._open), methods=["POST"]),
+            Route(conversation, guard(self._read), methods=["GET"]),
+            Route(conversation, guard(self._change), methods=["PATCH"]),
+            Route(conversation, guard(self._delete), methods=["DELETE"]),
+            Route(conversation + "/questions", guard(self._ask), methods=["POST"]),
+            Route(question, guard(self._question), methods=["GET"]),
+            Route(question + "/cancel", guard(self._cancel), methods=["POST"]),
+            Route(question + "/events", guard(self._events), methods=["GET"]),
         ]
 
     def stop(self) -> None:
@@ -86,7 +126,8 @@ class Api:
 
     async def _open(self, request: Request, caller: ConversationRequest) -> Response:
         body = await read_json_object(request)
-        text, scope = _question_in(request, body), _scope_in(body)
+        text = _question_in(request, body)
+        scope = _scope_in(body)
 
         def work() -> Any:
             number = caller.service.open(text, caller.context)
@@ -98,7 +139,8 @@ class Api:
     async def _ask(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
         body = await read_json_object(request)
-        text, scope = _question_in(request, body), _scope_in(body)
+        text = _question_in(request, body)
+        scope = _scope_in(body)
         if body.get("conversation_id", number) != number:
             raise RequestRefused(400, "conversation_id differs from the one in the address.")
 
@@ -113,53 +155,17 @@ class Api:
         return json_response(await run_blocking(self._conversation_json, caller, number))
 
     async def _question(self, request: Request, caller: ConversationRequest) -> Response:
-        number, question = _number(request, "id"), _number(request, "question")
-        return json_response(
-            await run_blocking(lambda: question_json(caller, self._own_question(caller, number, question)))
-        )
+        number = _number(request, "id")
+        question = _number(request, "question")
 
-    async def _list(self, request: Request, caller: ConversationRequest) -> Response:
-        parameters = request.query_params
-        first = _whole_number(parameters.get("page_first"), "page_first", DEFAULT_PAGE, MAX_PAGE)
-        skip = _whole_number(parameters.get("page_after"), "page_after", 0, 1 << 40)
-        starred = _flag(parameters.get("filter_is_starred"), "filter_is_starred")
-        order = parameters.get("sort", "-updated_at")
-
-        def work() -> dict[str, Any]:
-            service, context = caller.service, caller.context
-            identifier = parameters.get("filter_read_token") or parameters.get("filter_id")
-            if identifier:
-                try:
-                    records = [service.find(identifier, context)]
-                except ToolError:
-                    records = []
-                records = [record for record in records if starred is None or record.starred is starred]
-                return {
-                    "conversations": [conversation_json(caller, record) for record in records],
-                    "page_info": _page(None),
-                }
-
-            user = parameters.get("filter_user_id")
-            if user and user != str(service.state.accounts.get(context.viewer.name).id):
-                return {"conversations": [], "page_info": _page(None)}
-
-            # The service checks the order; the records are read in the same order.
-            service.list(context, order=order, first=1)
-            records = service.store.list_for_owner(
-                # One more than the page, to know whether another page follows.
-                context.viewer.name,
-                starred=starred,
-                order=order,
-                first=first + 1,
-                skip=skip,
-            )
-            next_page = str(skip + first) if len(records) > first else None
-            return {
-                "conversations": [conversation_json(caller, record) for record in records[:first]],
-                "page_info": _page(next_page),
-            }
+        def work() -> Any:
+            return question_json(caller, self._own_question(caller, number, question))
 
         return json_response(await run_blocking(work))
+
+    async def _list(self, request: Request, caller: ConversationRequest) -> Response:
+        query = _list_query_in(request.query_params)
+        return json_response(await run_blocking(_list_conversations, caller, query))
 
     async def _change(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
@@ -179,7 +185,8 @@ class Api:
         return json_response(await run_blocking(work))
 
     async def _cancel(self, request: Request, caller: ConversationRequest) -> Response:
-        number, question = _number(request, "id"), _number(request, "question")
+        number = _number(request, "id")
+        question = _number(request, "question")
 
         def work() -> Any:
             self._own_question(caller, number, question)
@@ -193,10 +200,11 @@ class Api:
         return Response(status_code=204)
 
     async def _events(self, request: Request, caller: ConversationRequest) -> Response:
-        number, question = _number(request, "id"), _number(request, "question")
-        after = _whole_number(
-            request.headers.get("last-event-id") or request.query_params.get("after"), "after", 0, 1 << 40
-        )
+        number = _number(request, "id")
+        question = _number(request, "question")
+        # A browser that connects again sends the header.
+        last_event = request.headers.get("last-event-id") or request.query_params.get("after")
+        after = _whole_number(last_event, "after", default=0, limit=_MAX_SKIPPED)
         await run_blocking(self._own_question, caller, number, question)
         account = caller.context.viewer.name
         try:
@@ -248,17 +256,66 @@ class Api:
 
     def _own_question(self, caller: ConversationRequest, number: int, question: int) -> Any:
         """Return a question of the sender's conversation; another's question raises as if it didn't exist."""
-        match = next(
-            (record for record in caller.service.questions(number, caller.context) if record.id == question),
-            None,
-        )
-        if match is None:
-            raise RequestRefused(404, _MISSING)
-        return match
+        for record in caller.service.questions(number, caller.context):
+            if record.id == question:
+                return record
+        raise RequestRefused(404, _MISSING)
+
+
+def _list_query_in(parameters: Mapping[str, str]) -> _ListQuery:
+    """Read the parameters of a list. Raises `RequestRefused`."""
+    return _ListQuery(
+        first=_whole_number(parameters.get("page_first"), "page_first", default=DEFAULT_PAGE, limit=MAX_PAGE),
+        skip=_whole_number(parameters.get("page_after"), "page_after", default=0, limit=_MAX_SKIPPED),
+        starred=_flag(parameters.get("filter_is_starred"), "filter_is_starred"),
+        order=parameters.get("sort", "-updated_at"),
+        identifier=parameters.get("filter_read_token") or parameters.get("filter_id") or "",
+        owner=parameters.get("filter_user_id") or "",
+    )
+
+
+def _list_conversations(caller: ConversationRequest, query: _ListQuery) -> dict[str, Any]:
+    service = caller.service
+    context = caller.context
+    if query.identifier:
+        try:
+            record = service.find(query.identifier, context)
+        except ToolError:
+            return _page_json(caller, [])
+        if query.starred is not None and record.starred is not query.starred:
+            return _page_json(caller, [])
+        return _page_json(caller, [record])
+
+    # An account sees its own conversations, and those of others only by their read tokens.
+    if query.owner and query.owner != str(service.state.accounts.get(context.viewer.name).id):
+        return _page_json(caller, [])
+
+    # The service checks the order; the records are read in the same order.
+    service.list(context, order=query.order, first=1)
+    # One more than the page, to know whether another page follows.
+    records = service.store.list_for_owner(
+        context.viewer.name, starred=query.starred, order=query.order, first=query.first + 1, skip=query.skip
+    )
+    next_page = None
+    if len(records) > query.first:
+        next_page = str(query.skip + query.first)
+    return _page_json(caller, records[: query.first], next_page)
+
+
+def _page_json(
+    caller: ConversationRequest, records: Sequence[ConversationRecord], next_page: str | None = None
+) -> dict[str, Any]:
+    return {
+        "conversations": [conversation_json(caller, record) for record in records],
+        "page_info": {"has_next_page": next_page is not None, "end_cursor": next_page},
+    }
 
 
 def _encode_event(event: QuestionEvent, *, bare: bool) -> bytes:
-    value = {"number": event.number, "at_ms": event.at_ms, **({} if bare else event.payload)}
+    """Return an event of ``text/event-stream``; a bare one says only that something happened, and when."""
+    value: dict[str, Any] = {"number": event.number, "at_ms": event.at_ms}
+    if not bare:
+        value.update(event.payload)
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.number, event.kind.encode(), orjson.dumps(value))
 
 
@@ -271,26 +328,29 @@ def _question_in(request: Request, body: dict[str, Any]) -> str:
 
 def _scope_in(body: dict[str, Any]) -> NamedScope:
     """Return the scope that clients of this package send with a question. Raises `RequestRefused`."""
-    repos, revision = body.get("repos"), body.get("revision")
-    names_in = [] if repos is None else repos
-    if not isinstance(names_in, list) or not isinstance(revision, str | None):
+    repos = body.get("repos")
+    revision = body.get("revision")
+    if not isinstance(repos, list | None) or not isinstance(revision, str | None):
         raise RequestRefused(400, "repos must be a list of names, and revision a string.")
 
-    names = tuple(name for name in names_in if isinstance(name, str) and name)
-    if len(names) < len(names_in):
-        raise RequestRefused(400, "repos must be a list of non-empty names.")
+    names: list[str] = []
+    for name in repos or ():
+        if not isinstance(name, str) or not name:
+            raise RequestRefused(400, "repos must be a list of non-empty names.")
+        names.append(name)
 
-    return NamedScope(names, revision or "")
+    return NamedScope(tuple(names), revision or "")
 
 
 def _number(request: Request, name: str) -> int:
+    """Return an id in the path; any other text is a conversation that doesn't exist."""
     text = request.path_params[name]
     if not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
         raise RequestRefused(404, _MISSING)
     return int(text)
 
 
-def _whole_number(text: str | None, name: str, default: int, limit: int) -> int:
+def _whole_number(text: str | None, name: str, *, default: int, limit: int) -> int:
     if not text:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS) or int(text) > limit:
@@ -304,7 +364,3 @@ def _flag(text: str | None, name: str) -> bool | None:
     if text.lower() not in {"true", "false", "1", "0"}:
         raise RequestRefused(400, f"{name} must be true or false.")
     return text.lower() in {"true", "1"}
-
-
-def _page(cursor: str | None) -> dict[str, Any]:
-    return {"has_next_page": cursor is not None, "end_cursor": cursor}

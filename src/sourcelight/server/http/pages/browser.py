@@ -60,11 +60,13 @@ def _asset(name: str) -> str:
 
 def requested_lines(query: str) -> tuple[int, int] | None:
     """Return the first and last line that an address asks for, as in ``?L3-9``, or ``?lines=3-9`` of a form."""
-    match = next((match for part in query.split("&") if (match := _LINES.fullmatch(part.rstrip("=")))), None)
-    if match is None:
-        return None
-    first, last = int(match[1]), int(match[2] or match[1])
-    return min(first, last), max(first, last)
+    for parameter in query.split("&"):
+        match = _LINES.fullmatch(parameter.rstrip("="))
+        if match is not None:
+            first = int(match[1])
+            last = int(match[2] or match[1])
+            return min(first, last), max(first, last)
+    return None
 
 
 class PageStream(EventStream):

@@ -17,15 +17,20 @@ from sourcelight.server.http.pages.code.elements import line_html
 LINES_VIEW = "lines"
 """The value of the parameter ``view`` that shows the lines of a notebook's file instead of its cells."""
 
-_MAX_LINES, _CONTEXT_LINES = 5_000, 1_000
-"""Lines on a page, and those before the highlighted one."""
+_MAX_LINES = 5_000
+"""Maximum lines on a page: as many as a browser lays out at once."""
+
+_CONTEXT_LINES = 1_000
+"""Lines on a page before the first highlighted one."""
 
 _MAX_CHARS = 2_000_000
 """Characters of the lines on a page, which are cut one by one: a cell with pages of base64 must not fill it."""
 
-_MAX_CHANGED_LINES, _MAX_CHANGED_CHARS = 2_000, 500
-"""Lines of a notebook's changes on a page, and characters of each."""
+_MAX_CHANGED_LINES = 2_000
+"""Maximum lines of a notebook's changes on a page, where several files share it."""
 
+_MAX_CHANGED_CHARS = 500
+"""Maximum characters of each of these lines."""
 
 _SIDES = {"added": (" class=add", "+"), "removed": (" class=del", "-")}
 """Attribute of the row of a changed line, and its sign, by side."""
@@ -91,38 +96,54 @@ def cell_table(
         return f"The cells can't be shown: {error}."
 
     cell_lines = lines_in_order(document)
-    numbers = {line.file_line for line in cell_lines}
-    first, last = requested.lines or (0, 0)
-
+    file_lines = {line.file_line for line in cell_lines}
+    marked_lines = range(0)
     # If a notebook is one line, the line of the file doesn't locate the cell.
-    is_one_line = len(numbers) == 1 and len(cell_lines) > 1
-    marked_lines = range(first, last + 1) if first and not is_one_line else range(0)
-    start = next((index for index, line in enumerate(cell_lines) if line.file_line in marked_lines), None)
-    if marked_lines and start is None:
+    is_one_line = len(file_lines) == 1 and len(cell_lines) > 1
+    if requested.lines is not None and not is_one_line:
+        first, last = requested.lines
+        marked_lines = range(first, last + 1)
+    if marked_lines and not any(line in marked_lines for line in file_lines):
         return "The highlighted lines are in no cell, so the lines of the file are shown."
-
-    if start is None:
-        start = next((index for index, line in enumerate(cell_lines) if line.text.cell >= requested.cell), 0)
-    else:
-        start = max(0, start - _CONTEXT_LINES)
 
     page_lines = _page(cell_lines, 0)
     if len(page_lines) < len(cell_lines):
-        page_lines = _page(cell_lines, start)
+        page_lines = _page(cell_lines, _start_of_page(cell_lines, marked_lines, requested.cell))
 
     summary = [f"{count_of(document.cells, 'cell')}, {count_of(len(cell_lines), 'line')}"]
     if marked_lines:
-        summary.append(f"{count_of(sum(line.file_line in marked_lines for line in page_lines), 'line')} highlighted")
-
+        marked_count = sum(line.file_line in marked_lines for line in page_lines)
+        summary.append(f"{count_of(marked_count, 'line')} highlighted")
     if len(page_lines) < len(cell_lines):
-        first_cell, last_cell = page_lines[0].text.cell, page_lines[-1].text.cell
-        link = f'<a href="{escape(address)}?cell='
-        summary.append(f"cells {first_cell:,} to {last_cell:,} shown")
-        summary.append(f'{link}1">from the first cell</a>')
-        summary.append(f'{link}{last_cell}">from cell {last_cell:,}</a>')
+        summary += _other_pages(page_lines, address)
 
     rows = _rows(page_lines, marked_lines, blame)
-    return CellTable(rows, summary, has_file_lines=len(numbers) == len(cell_lines))
+    return CellTable(rows, summary, has_file_lines=len(file_lines) == len(cell_lines))
+
+
+def _start_of_page(lines: Sequence[CellLine], marked_lines: range, cell: int) -> int:
+    """Return the index of the first line to show: some lines before the first marked one, or the start of a cell."""
+    for index, line in enumerate(lines):
+        if line.file_line in marked_lines:
+            return max(0, index - _CONTEXT_LINES)
+
+    for index, line in enumerate(lines):
+        if line.text.cell >= cell:
+            return index
+    return 0
+
+
+def _other_pages(page_lines: Sequence[CellLine], address: str) -> list[str]:
+    """Return which cells a page has, and links to the first page and to the next one."""
+    first_cell = page_lines[0].text.cell
+    last_cell = page_lines[-1].text.cell
+    link = f'<a href="{escape(address)}?cell='
+    return [
+        f"cells {first_cell:,} to {last_cell:,} shown",
+        f'{link}1">from the first cell</a>',
+        # The last cell again, since it may go on.
+        f'{link}{last_cell}">from cell {last_cell:,}</a>',
+    ]
 
 
 def _page(lines: Sequence[CellLine], start: int) -> Sequence[CellLine]:
@@ -137,29 +158,41 @@ def _page(lines: Sequence[CellLine], start: int) -> Sequence[CellLine]:
 
 
 def _rows(lines: Sequence[CellLine], marked_lines: range, blame: Mapping[int, str]) -> str:
+    """Return HTML of the lines; a row with the name of its cell is before the first line of each text."""
     rows: list[str] = []
     file_lines: set[int] = set()
     is_focused = False
     empty = "<td class=blame></td>" if blame else ""
     for text, group in groupby(lines, key=lambda line: line.text):
         anchor = anchor_of(text.cell, text.kind)
+        heading = escape(heading_of(text))
         rows.append(
             f'<tr class="cell" id="{anchor}"><td></td>{empty}<th scope="rowgroup"><a href="#{anchor}">'
-            f"{escape(heading_of(text))}</a></th></tr>\n"
+            f"{heading}</a></th></tr>\n"
         )
         tokens = tokens_of(text)
         for line in group:
-            file_line, line_anchor = line.file_line, anchor_of(text.cell, text.kind, line.number + 1)
+            file_line = line.file_line
             # A source in one string is one line of the file: the first of its lines has the identifier.
-            identity = f'data-line="{file_line}"' if file_line in file_lines else f'id="L{file_line}"'
+            identity = f'id="L{file_line}"'
+            if file_line in file_lines:
+                identity = f'data-line="{file_line}"'
             file_lines.add(file_line)
-            is_hit = file_line in marked_lines
-            focus = " autofocus" if is_hit and not is_focused else ""
-            is_focused = is_focused or is_hit
+
+            style = text.kind
+            focus = ""
+            if file_line in marked_lines:
+                style = f"hit {text.kind}"
+                # The browser scrolls to the first marked line.
+                if not is_focused:
+                    focus = " autofocus"
+                is_focused = True
+
+            line_anchor = anchor_of(text.cell, text.kind, line.number + 1)
             rows.append(
-                f'<tr {identity} class="{"hit " * is_hit}{text.kind}"><td>'
+                f'<tr {identity} class="{style}"><td>'
                 f'<a id="{line_anchor}" href="#{line_anchor}" title="Line {file_line} of the file"{focus}>'
-                f"{line.number + 1}</a></td>{blame.get(file_line, empty) if blame else ''}"
+                f"{line.number + 1}</a></td>{blame.get(file_line, empty)}"
                 f"<td>{line_html(line.plain_line, tokens[line.number])}</td></tr>\n"
             )
 
@@ -169,18 +202,22 @@ def _rows(lines: Sequence[CellLine], marked_lines: range, blame: Mapping[int, st
 def changed_cells(diff: NotebookDiff, label: str) -> str:
     """Return HTML of the cells that differ between two versions; `label` is HTML of the notebook's path."""
     rows: list[str] = []
-    size, total = 0, sum(len(text.lines) for text in diff.texts)
+    line_count = 0
     for text in diff.texts:
-        if size >= _MAX_CHANGED_LINES:
+        if line_count >= _MAX_CHANGED_LINES:
             break
-        lines = text.lines[: _MAX_CHANGED_LINES - size]
-        size += len(lines)
+        lines = text.lines[: _MAX_CHANGED_LINES - line_count]
+        line_count += len(lines)
         rows.append(f'<tr class="hunk"><td></td><td></td><td>{escape(text.heading)}</td></tr>')
         rows += [_changed_row(line, text.text) for line in lines]
 
-    notes = f"{count_of(diff.equal_cells, 'cell')} unchanged" if diff.texts else "No cell changed"
-    if size < total:
-        notes += f"; the first {size:,} of {total:,} lines are shown"
+    notes = "No cell changed"
+    if diff.texts:
+        notes = f"{count_of(diff.equal_cells, 'cell')} unchanged"
+
+    total = sum(len(text.lines) for text in diff.texts)
+    if line_count < total:
+        notes += f"; the first {line_count:,} of {total:,} lines are shown"
 
     table = ""
     if rows:
@@ -197,7 +234,8 @@ def _changed_row(line: ComparedLine, text: CellText) -> str:
 
     style, sign = _SIDES.get(line.side, ("", " "))
     plain_line = line.text[:_MAX_CHANGED_CHARS]
-    tokens = code_tokens(plain_line, text.language if text.kind == "code" else "")
+    language = text.language if text.kind == "code" else ""
+    tokens = code_tokens(plain_line, language)
     note = ""
     if len(plain_line) < len(line.text):
         note = f'<span class="warn"> (truncated: {len(line.text):,} characters)</span>'
