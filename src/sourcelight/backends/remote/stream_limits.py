@@ -13,33 +13,53 @@ from typing import TypeVar
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.wire.events import Alert, ErrorEvent, Filters, Progress, ProposedQuery, Skipped, SuggestedFilter
 
+# Real services send some dozens of each. The bounds are far above that, and still leave a notebook responsive.
 MAX_ALERTS = 1_000
+
 MAX_ITEMS = 10_000
 """Skipped items of one event, and suggested filters."""
+
 MAX_KEPT_CHARS = 4 << 20
 """Characters of all alerts of a stream, of the skipped items of one event, and of the filters."""
-_MAX_LABEL_CHARS = 2_000
-_MAX_TEXT_CHARS = 20_000
-_MAX_PROPOSED = 20
 
-_Item = TypeVar("_Item")
+_MAX_LABEL_CHARS = 2_000
+"""Characters of a title, a query or another short text."""
+
+_MAX_TEXT_CHARS = 20_000
+"""Characters of a message or a description."""
+
+_MAX_PROPOSED = 20
+"""Proposed queries of an alert, and annotations of one of them."""
+
+_ITEM_CHARS = 16
+"""Characters that an empty item counts, so that a flood of them isn't free."""
+
+_Item = TypeVar("_Item", bound=SuggestedFilter | Skipped)
 
 
 class ItemLimits:
     """Cuts the items of one stream to their bounds, and counts those that it drops."""
 
     def __init__(self) -> None:
-        self._alerts = self._alert_chars = 0
+        self._alerts = 0
+        self._alert_chars = 0
         self._has_error = False
-        self._dropped_alerts = self._dropped_filters = 0
+        self._dropped_alerts = 0
+        self._dropped_filters = 0
 
     def cut_alert(self, event: Alert | ErrorEvent) -> Alert | ErrorEvent | None:
         """Return an alert or error with texts of bounded length, or None for one more than are kept.
 
         The first error is always kept, so that a flood of alerts can't hide a failed search.
         """
-        short = _short_error(event) if isinstance(event, ErrorEvent) else _short_alert(event)
-        is_error = isinstance(short, ErrorEvent) or short.kind == "error"
+        short: Alert | ErrorEvent
+        if isinstance(event, ErrorEvent):
+            short = _short_error(event)
+            is_error = True
+        else:
+            short = _short_alert(event)
+            is_error = short.kind == "error"
+
         chars = self._alert_chars + _chars_of(short)
         is_over = self._alerts >= MAX_ALERTS or chars > MAX_KEPT_CHARS
         if is_over and (self._has_error or not is_error):
@@ -53,9 +73,9 @@ class ItemLimits:
 
     def cut_filters(self, event: Filters) -> Filters:
         """Return the first suggested filters, with texts of bounded length."""
-        filters = tuple(_within((item, _chars_of(item)) for item in map(_short_filter, event.filters[:MAX_ITEMS])))
+        filters = _first_of(map(_short_filter, event.filters[:MAX_ITEMS]))
         self._dropped_filters = len(event.filters) - len(filters)
-        return Filters(filters)
+        return Filters(tuple(filters))
 
     def report_dropped(self) -> Iterator[Skipped]:
         """Yield an item for each kind of dropped events."""
@@ -69,21 +89,24 @@ class ItemLimits:
 
 def cut_progress(event: Progress) -> Progress:
     """Return statistics with a bounded number of skipped items of bounded length; one more item counts the others."""
-    skipped = tuple(_within((item, _chars_of(item)) for item in map(_short_skipped, event.skipped[:MAX_ITEMS])))
-    if dropped := len(event.skipped) - len(skipped):
+    skipped = _first_of(map(_short_skipped, event.skipped[:MAX_ITEMS]))
+    dropped = len(event.skipped) - len(skipped)
+    if dropped:
         title = f"{count_of(dropped, 'more item')} of skipped work not kept"
-        skipped = (*skipped, Skipped("skipped-not-kept", title, severity="warn"))
-    return replace(event, skipped=skipped, trace=event.trace[:_MAX_LABEL_CHARS])
+        skipped.append(Skipped("skipped-not-kept", title, severity="warn"))
+    return replace(event, skipped=tuple(skipped), trace=event.trace[:_MAX_LABEL_CHARS])
 
 
-def _within(items: Iterable[tuple[_Item, int]]) -> Iterator[_Item]:
-    """Yield items, each given with its characters, as long as all of them are within the bound."""
+def _first_of(items: Iterable[_Item]) -> list[_Item]:
+    """Return the first items, as long as their texts together are within `MAX_KEPT_CHARS`."""
+    first_items: list[_Item] = []
     chars = 0
-    for item, size in items:
-        chars += size
+    for item in items:
+        chars += _chars_of(item)
         if chars > MAX_KEPT_CHARS:
-            return
-        yield item
+            break
+        first_items.append(item)
+    return first_items
 
 
 def _short_error(event: ErrorEvent) -> ErrorEvent:
@@ -91,15 +114,17 @@ def _short_error(event: ErrorEvent) -> ErrorEvent:
 
 
 def _short_alert(event: Alert) -> Alert:
-    proposed = tuple(
-        ProposedQuery(
-            _short(item.query),
-            _short(item.description),
-            tuple((_short(name), _short(value)) for name, value in item.annotations[:_MAX_PROPOSED]),
-        )
-        for item in event.proposed_queries[:_MAX_PROPOSED]
+    return Alert(
+        title=_short(event.title),
+        description=_short(event.description, _MAX_TEXT_CHARS),
+        kind=_short(event.kind),
+        proposed_queries=tuple(map(_short_proposal, event.proposed_queries[:_MAX_PROPOSED])),
     )
-    return Alert(_short(event.title), _short(event.description, _MAX_TEXT_CHARS), _short(event.kind), proposed)
+
+
+def _short_proposal(item: ProposedQuery) -> ProposedQuery:
+    annotations = [(_short(name), _short(value)) for name, value in item.annotations[:_MAX_PROPOSED]]
+    return ProposedQuery(query=_short(item.query), description=_short(item.description), annotations=tuple(annotations))
 
 
 def _short_filter(item: SuggestedFilter) -> SuggestedFilter:
@@ -107,17 +132,26 @@ def _short_filter(item: SuggestedFilter) -> SuggestedFilter:
 
 
 def _short_skipped(item: Skipped) -> Skipped:
-    suggested = item.suggested and replace(
-        item.suggested, title=_short(item.suggested.title), query_expression=_short(item.suggested.query_expression)
+    suggested = item.suggested
+    if suggested is not None:
+        query = _short(suggested.query_expression)
+        suggested = replace(suggested, title=_short(suggested.title), query_expression=query)
+
+    return Skipped(
+        reason=_short(item.reason),
+        title=_short(item.title),
+        message=_short(item.message, _MAX_TEXT_CHARS),
+        severity=_short(item.severity),
+        suggested=suggested,
     )
-    message = _short(item.message, _MAX_TEXT_CHARS)
-    return Skipped(_short(item.reason), _short(item.title), message, _short(item.severity), suggested)
 
 
 def _short(text: str, limit: int = _MAX_LABEL_CHARS) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}\u2026"
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 1]}\u2026"
 
 
 def _chars_of(item: Alert | ErrorEvent | SuggestedFilter | Skipped) -> int:
-    """Return about how many characters an item keeps; an empty one isn't free."""
-    return 16 + len(repr(item))
+    """Return about how many characters an item keeps."""
+    return _ITEM_CHARS + len(repr(item))

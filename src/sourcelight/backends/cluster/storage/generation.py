@@ -108,14 +108,18 @@ class Generation:
 def read_current(storage: ShardStorage) -> Generation | None:
     """Return the newest generation, or None when there is none yet. Raises `StorageError`."""
     generation_id = current_id(storage)
-    return read_generation(storage, generation_id) if generation_id else None
+    if not generation_id:
+        return None
+    return read_generation(storage, generation_id)
 
 
 def current_id(storage: ShardStorage) -> str:
     """Return the id of the newest generation; empty when there is none yet. Raises `StorageError`."""
     content = storage.read(CURRENT)
+    if content is None:
+        return ""
     try:
-        return "" if content is None else str(json.loads(content)["generation"])
+        return str(json.loads(content)["generation"])
     except (ValueError, KeyError, TypeError) as error:
         raise StorageError(storage.url, f"{CURRENT} can't be read ({error})") from error
 
@@ -132,10 +136,11 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
     import pyarrow.parquet as pq
 
     content = storage.read(_name(generation))
+    if content is None:
+        raise StorageError(storage.url, f"generation {generation[:12]} is missing")
     # The id is the hash, so a file that was changed, or half written by a store without atomic writes, is noticed here.
-    if content is None or hashlib.sha256(content).hexdigest() != generation:
-        problem = "is missing" if content is None else "was changed"
-        raise StorageError(storage.url, f"generation {generation[:12]} {problem}")
+    if hashlib.sha256(content).hexdigest() != generation:
+        raise StorageError(storage.url, f"generation {generation[:12]} was changed")
 
     try:
         table = pq.read_table(pa.BufferReader(content))
@@ -176,29 +181,13 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     StorageError
         When storage can't be written.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    # From the file and not from the caller's object, which may be a copy with another number.
-    number = read_generation(storage, previous_id).number + 1 if previous_id else 1
-    rows = [_row(entry) for entry in generation.entries]
-
-    # One column per field, even without rows: an empty generation has to be readable too.
-    names = ["facts" if name == "info" else name for name in StoredShard.__dataclass_fields__]
-    columns = {name: [row[name] for row in rows] for name in names}
-    kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
-    table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
-    metadata = {
-        "format": FORMAT,
-        "number": number,
-        "contexts": {name: dict(context) for name, context in generation.contexts.items()},
-        "skipped": [asdict(item) for item in generation.skipped],
-    }
-    sink = pa.BufferOutputStream()
-    pq.write_table(table.replace_schema_metadata({"sourcelight": json.dumps(metadata)}), sink)
+    number = 1
+    if previous_id:
+        # From the file and not from the caller's object, which may be a copy with another number.
+        number = read_generation(storage, previous_id).number + 1
 
     # The id is the hash of the content, so a generation can't be changed, and a reader can check what it got.
-    content = sink.getvalue().to_pybytes()
+    content = _encode(replace(generation, number=number))
     generation_id = hashlib.sha256(content).hexdigest()
     storage.write(_name(generation_id), content)
 
@@ -211,6 +200,33 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     return replace(generation, number=number, id=generation_id)
 
 
+def _encode(generation: Generation) -> bytes:
+    """Return the Parquet file of a generation: a row for each repository, and metadata for the rest."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [_row(entry) for entry in generation.entries]
+    # Columns without a type here hold texts.
+    types = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
+    columns = {}
+    # One column per field, even without rows: an empty generation has to be readable too.
+    for field_name in StoredShard.__dataclass_fields__:
+        name = "facts" if field_name == "info" else field_name
+        columns[name] = pa.array([row[name] for row in rows], types.get(name, pa.string()))
+
+    metadata = {
+        "format": FORMAT,
+        "number": generation.number,
+        "contexts": {name: dict(context) for name, context in generation.contexts.items()},
+        "skipped": [asdict(item) for item in generation.skipped],
+    }
+    table = pa.table(columns).replace_schema_metadata({"sourcelight": json.dumps(metadata)})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
 def record_build(storage: ShardStorage, entry: StoredShard) -> None:
     """Remember a shard that is whole in storage, for builds that come before a generation names it."""
     storage.write(_note_name(entry.name, entry.source), json.dumps(_row(entry)).encode())
@@ -219,14 +235,16 @@ def record_build(storage: ShardStorage, entry: StoredShard) -> None:
 def find_build(storage: ShardStorage, name: str, source: str) -> StoredShard | None:
     """Return the shard built from a repository in this state, or None. Raises `StorageError`."""
     content = storage.read(_note_name(name, source))
+    if content is None:
+        return None
     try:
-        entry = None if content is None else _entry(json.loads(content))
+        entry = _entry(json.loads(content))
     # A note is a hint for builders. An unreadable one only costs a build, so it is not an error.
     except (ValueError, KeyError, TypeError):
         return None
-    if entry is not None and (entry.name, entry.source) == (name, source):
-        return entry
-    return None
+    if (entry.name, entry.source) != (name, source):
+        return None
+    return entry
 
 
 def _note_name(name: str, source: str) -> str:
@@ -250,6 +268,12 @@ def _entry(row: Mapping[str, Any]) -> StoredShard:
     fields = dict(row)
     attributes = json.loads(fields.pop("facts"))
     attributes["topics"] = tuple(attributes["topics"])
-    # Fails closed: a private repository of the old format may borrow objects from an unknown place.
-    lenders = fields.get("lenders", [UNKNOWN_LENDER] if attributes["private"] else [])
-    return StoredShard(**{**fields, "info": RepositoryInfo(**attributes), "lenders": tuple(lenders)})
+    info = RepositoryInfo(**attributes)
+    if "lenders" in fields:
+        lenders = tuple(fields.pop("lenders"))
+    elif info.private:
+        # Fails closed: a private repository of the old format may borrow objects from an unknown place.
+        lenders = (UNKNOWN_LENDER,)
+    else:
+        lenders = ()
+    return StoredShard(info=info, lenders=lenders, **fields)

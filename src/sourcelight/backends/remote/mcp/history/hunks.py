@@ -1,10 +1,14 @@
-"""Hunks of patches as services send them, and the rows of changed lines that a call wants."""
+"""Hunks of patches as services send them, and the rows of changed lines that a call wants.
+
+A hunk is JSON, with the lines of the patch and the numbers of its first line before and after::
+
+    {"oldStart": 7, "newStart": 7, "lines": [" def retry():", "-    sleep(1)", "+    sleep(delay)"]}
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
 from typing import Any
 
 from sourcelight.core.batches.patches import read_hunks
@@ -33,69 +37,88 @@ class LineFilter:
             For a pattern that RE2 refuses.
         """
         uses_regex = bool(arguments.get("useRegex"))
+        text = arguments["pattern"]
         try:
-            pattern = compile_pattern(
-                arguments["pattern"], kind="regexp" if uses_regex else "literal", case_sensitive=uses_regex
-            )
+            if uses_regex:
+                pattern = compile_pattern(text, kind="regexp", case_sensitive=True)
+            else:
+                pattern = compile_pattern(text, kind="literal", case_sensitive=False)
             files = _compile_file_patterns(arguments.get("files") or (), uses_regex=uses_regex)
         except PatternError as error:
             raise ToolError(f"diff_search: {error}", tool="diff_search") from error
 
-        added, removed = bool(arguments.get("added")), bool(arguments.get("removed"))
+        added = bool(arguments.get("added"))
+        removed = bool(arguments.get("removed"))
         # Both or neither asks for all changed lines.
         sides: tuple[str, ...] = ("added", "removed")
-        if added != removed:
-            sides = ("added",) if added else ("removed",)
-        return cls(pattern, sides, files, arguments.get("changes") == "count")
+        if added and not removed:
+            sides = ("added",)
+        elif removed and not added:
+            sides = ("removed",)
+        return cls(pattern, sides, files, by_count=arguments.get("changes") == "count")
 
     def wants(self, *paths: str) -> bool:
         """Return whether the request includes a file with one of these names."""
         if not self.files:
             return True
-        names = [path.encode() for path in paths]
-        return any(pattern.find(name) for pattern, name in product(self.files, names))
+        for path in paths:
+            name = path.encode()
+            if any(pattern.find(name) for pattern in self.files):
+                return True
+        return False
 
     def rows(self, hunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the matching lines of a file's hunks."""
-        rows = list(chain.from_iterable(map(self._hunk_rows, hunks)))
+        rows: list[dict[str, Any]] = []
+        for hunk in hunks:
+            rows += self._hunk_rows(hunk)
+
         if self.by_count:
-            counts = {"added": 0, "removed": 0}
+            matches = {"added": 0, "removed": 0}
             for row in rows:
-                counts[row["side"]] += len(row["start"])
-            if counts["added"] == counts["removed"]:
+                matches[row["side"]] += len(row["start"])
+            # The file has as many matches after the commit as before.
+            if matches["added"] == matches["removed"]:
                 return []
 
         return [row for row in rows if row["side"] in self.sides]
 
     def _hunk_rows(self, hunk: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        old, new = int(hunk.get("oldStart") or 0), int(hunk.get("newStart") or 0)
+        old_number = int(hunk.get("oldStart") or 0)
+        new_number = int(hunk.get("newStart") or 0)
         for text in hunk.get("lines") or ():
-            sign, line = text[:1], text[1:]
-            spans = self._spans(line) if sign in {"+", "-"} else []
-            if spans:
-                yield {
-                    "side": "added" if sign == "+" else "removed",
-                    "line_number": new if sign == "+" else old,
-                    "line": line,
-                    "start": [start for start, _ in spans],
-                    "end": [end for _, end in spans],
-                }
+            sign = text[:1]
+            line = text[1:]
+            if sign == "+":
+                yield from self._row("added", new_number, line)
+                new_number += 1
+            elif sign == "-":
+                yield from self._row("removed", old_number, line)
+                old_number += 1
+            elif sign == " ":
+                old_number += 1
+                new_number += 1
 
-            if sign in {"+", "-", " "}:
-                old += sign != "+"
-                new += sign != "-"
-
-    def _spans(self, line: str) -> list[tuple[int, int]]:
-        """Return the matches in a line, in characters."""
+    def _row(self, side: str, line_number: int, line: str) -> Iterator[dict[str, Any]]:
+        """Yield the row of a changed line if the pattern matches in it; spans are in characters."""
         data = line.encode()
-        return spans_in_text(data, self.pattern.find(data))
+        spans = spans_in_text(data, self.pattern.find(data))
+        if spans:
+            yield {
+                "side": side,
+                "line_number": line_number,
+                "line": line,
+                "start": [start for start, _ in spans],
+                "end": [end for _, end in spans],
+            }
 
 
 def _compile_file_patterns(files: Sequence[str], *, uses_regex: bool) -> tuple[CompiledPattern, ...]:
     regexps = list(files)
     if not uses_regex:
-        # An empty name has a pattern that fits every file, and would undo the names beside it.
-        regexps = [regexp for regexp in map(file_pattern, files) if regexp != "^"]
+        regexps = [file_pattern(name) for name in files]
+        # The pattern of an empty name fits every file, and would undo the names beside it.
+        regexps = [regexp for regexp in regexps if regexp != "^"]
     return tuple(compile_pattern(regexp, kind="regexp", case_sensitive=True, whole_text=True) for regexp in regexps)
 
 
