@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -96,12 +96,12 @@ def index_command(  # noqa: PLR0913 - the options of a command
     if prune:
         return prune_indexes(names, [item.value for item in kind or []])
 
+    max_bytes = None
+    if max_index_size is not None:
+        max_bytes = parse_size("--max-index-size", max_index_size)
+
     return build_index(
-        names or (".",),
-        workers=workers,
-        max_bytes=None if max_index_size is None else parse_size("--max-index-size", max_index_size),
-        worktree=worktree,
-        scip_files=path_texts(scip),
+        names or (".",), workers=workers, max_bytes=max_bytes, worktree=worktree, scip_files=path_texts(scip)
     )
 
 
@@ -130,7 +130,6 @@ def build_index(
 ) -> int:
     """Index missing files below `paths`; fail if a repository or a SCIP file can't be read."""
     from sourcelight.backends.embedded import open_engine
-    from sourcelight.core.cancellation import Cancellation
 
     # The line is cleared before anything else is printed, also by an error.
     line = StatusLine()
@@ -138,15 +137,7 @@ def build_index(
         engine = open_engine(
             paths, workers=workers, max_bytes=max_bytes, worktree=worktree, progress=progress_printer(line)
         )
-        targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
-        for missing in engine.definitions.wait(targets, Cancellation(), None):
-            line.show(f"finding definitions, {missing} of {len(targets)} repositories left")
-
-        histories = engine.default_histories
-        for item in engine.histories.wait(histories, Cancellation()):
-            line.show(item.message.replace("\n- ", " ").replace("`", ""))
-
-        history_failures = engine.histories.failures(histories)
+        history_failures = _wait_for_tables(engine, line)
     finally:
         line.clear()
 
@@ -168,7 +159,25 @@ def build_index(
     )
     # Each file is tried, also after one that fits no repository.
     unused_files = [file for file in scip_files if not _store_scip(engine, file)]
-    return FAILED if report.failures or history_failures or unused_files else DONE
+    if report.failures or history_failures or unused_files:
+        return FAILED
+    return DONE
+
+
+def _wait_for_tables(engine: LocalEngine, line: StatusLine) -> Mapping[str, str]:
+    """Wait for definitions and histories, which the engine makes in the background; return why histories failed."""
+    from sourcelight.core.cancellation import Cancellation
+
+    targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+    for missing in engine.definitions.wait(targets, Cancellation(), None):
+        line.show(f"finding definitions, {missing} of {len(targets)} repositories left")
+
+    histories = engine.default_histories
+    for item in engine.histories.wait(histories, Cancellation()):
+        # The message is Markdown with a list.
+        line.show(item.message.replace("\n- ", " ").replace("`", ""))
+
+    return engine.histories.failures(histories)
 
 
 def _store_scip(engine: LocalEngine, file: str) -> bool:
@@ -216,31 +225,27 @@ def show_status(paths: Sequence[str]) -> int:
     )
     text_bytes = sum(usage.status.text_bytes for usage in usages if usage.status)
     total_bytes = sum(usage.total_bytes for usage in usages)
-    ratio = f", {total_bytes / text_bytes:.1f} times the text" if text_bytes else ""
-    sums = ", ".join(f"{kind} {size_text(size)}" for kind, size in kind_bytes.items())
-    print_line(f"{size_text(total_bytes)} in {index_folder()} and its sibling directories{ratio}: {sums}")
+    ratio = ""
+    if text_bytes:
+        ratio = f", {total_bytes / text_bytes:.1f} times the text"
+
+    sums = [f"{kind} {size_text(size)}" for kind, size in kind_bytes.items()]
+    print_line(f"{size_text(total_bytes)} in {index_folder()} and its sibling directories{ratio}: {', '.join(sums)}")
     return DONE
 
 
 def _status_row(usage: DiskUsage, kinds: Sequence[str]) -> tuple[object, ...]:
     """Return the cells of a repository's row: its text index, the bytes of each kind of index, and the state."""
-    commits, files, text_bytes, state = "", 0, 0, "no text index"
-    status = usage.status
-    if status is not None:
-        commits = " ".join(commit[:12] for commit in status.commits)
-        files, text_bytes = status.files, status.text_bytes
-        state = status.damaged or "good"
-
+    name = usage.repository or usage.key
     kind_sizes = [size_text(usage.kind_bytes[kind]) for kind in kinds]
-    return (
-        usage.repository or usage.key,
-        commits,
-        files,
-        size_text(text_bytes),
-        *kind_sizes,
-        size_text(usage.total_bytes),
-        state,
-    )
+    total_size = size_text(usage.total_bytes)
+    status = usage.status
+    if status is None:
+        return (name, "", 0, size_text(0), *kind_sizes, total_size, "no text index")
+
+    commits = " ".join(commit[:12] for commit in status.commits)
+    state = status.damaged or "good"
+    return (name, commits, status.files, size_text(status.text_bytes), *kind_sizes, total_size, state)
 
 
 def prune_indexes(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
@@ -289,7 +294,13 @@ def list_repositories(paths: Sequence[str]) -> int:
 def _marks(repository: Repository) -> list[str]:
     """Return what is unusual about a repository, in words."""
     info = repository.info
-    marks = [word for word in ("fork", "archived", "private") if getattr(info, word)]
+    marks: list[str] = []
+    if info.fork:
+        marks.append("fork")
+    if info.archived:
+        marks.append("archived")
+    if info.private:
+        marks.append("private")
     if repository.incomplete:
         marks.append(repository.incomplete)
     if info.replaced_objects:
