@@ -210,13 +210,13 @@ def test_a_text_without_a_definition_is_told_apart_from_one_that_is_nowhere(wire
 
 
 def test_no_definition_is_not_stated_of_a_language_without_a_grammar(tmp_path: Path) -> None:
-    """A line of Raku, which nothing here reads, may define what is asked for."""
+    """A line of Prolog, which nothing here reads, may define what is asked for."""
     repo = RepositoryBuilder(tmp_path / "reader")
-    repo.commit({"reader.raku": "multi sub compose_all(Str $yaml) {\n    return [$yaml]\n}\n"})
+    repo.commit({"reader.prolog": "compose_all(Yaml, [Yaml]) :-\n    nonvar(Yaml).\n"})
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     answer = research(engine, "Where is compose_all defined?")
     assert answer.text.startswith("Most relevant:"), answer.text
-    assert "reader.raku" in answer.text.partition("\n## ")[0]
+    assert "reader.prolog" in answer.text.partition("\n## ")[0]
     assert lead_of(research(engine, "Where is compose_none defined?")).startswith("No searched file has")
 
 

@@ -95,8 +95,8 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("`…` is called by …", "`…` is called by name in …", "`…` is called or referenced by name in …"),
         "lines",
-        "Each cited line has the call. The number counts calls outside of tests that navigation resolves, and says "
-        '"calls or references" unless each has a bracket after the name. The '
+        "Each cited line has the call, or the name in code if the sentence says so. The number counts calls outside of "
+        'tests that navigation resolves, and says "calls or references" unless each has a bracket after the name. The '
         'sentence says if other lines have the name, so it accounts for every line: "by name" if a call may be of '
         "another definition, \"at least\" if a file with the name couldn't be parsed. It names the function around a "
         "call only if the lines before it leave no doubt.",
@@ -108,7 +108,7 @@ CLAIMS: Sequence[Claim] = (
         "lines",
         'A complete search for the name; lines with it are cited, all of them unless the sentence says "such as".',
         _PLACES,
-        ("callers._mentions",),
+        ("uses_by_form._mentions",),
     ),
     Claim(
         ("No searched line has `…` except …",),
@@ -117,7 +117,7 @@ CLAIMS: Sequence[Claim] = (
         "documents if it says so. A second line in a notebook cell counts, too. The sentence says that nothing calls "
         "it by its name, not that nothing calls it.",
         "lines with the name",
-        ("callers._no_callers",),
+        ("uses_by_form.find_by_form",),
     ),
     Claim(
         ("`…` calls …", "`…` in `…` calls …"),

@@ -18,7 +18,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.source.definition_forms import NAMED_FORMS, NO_TYPE
+from sourcelight.engines.deepsearch.source.definition_forms import NAMED_FORMS, NO_TYPE, SAME_FORMS
 from sourcelight.engines.deepsearch.source.function_heads import (
     HEAD_FORMS,
     WITH_METHODS,
@@ -174,10 +174,6 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "PHP": (r"\s*(?:\w+\s+)*(?P<kind>function|class|interface|trait|enum)\s+{name}\b",),
     **NAMED_FORMS,
 }
-_SAME_FORMS = {
-    "Objective-C++": "Objective-C", "Common Lisp": "Clojure", "Terraform": "HCL",
-    "TypeScript": "JavaScript", "SCSS": "CSS", "Less": "CSS", "PLpgSQL": "SQL",
-}  # fmt: skip
 _KINDS = {
     "class": "class", "actor": "class", "struct": "struct", "mutable struct": "struct", "defrecord": "class",
     "deftype": "class", "enum": "enum", "protocol": "interface", "interface": "interface", "trait": "interface",
@@ -195,18 +191,27 @@ _KINDS = {
     "NS_OPTIONS": "enum", "union": "class", "message": "class", "service": "class", "table": "type", "view": "type",
     "index": "type", "domain": "type", "schema": "module", "sequence": "type", "library": "module",
     "executable": "module", "custom_target": "module", "@keyframes": "type", "rpc": "method",
-    "ARG": "variable", "ENV": "variable", ":": "variable",
+    "ARG": "variable", "ENV": "variable", ":": "variable", "contract": "class", "role": "class", "grammar": "class",
+    "classdef": "class", "structure": "struct", "class_name": "class", "signal": "variable", "abstract": "type",
+    "distinct": "type", "is": "type", ";": "variable", "package body": "module", "event": "type",
+    "error": "type", "task": "type",
 }  # fmt: skip
 """Kinds of definitions by their keywords; any other keyword defines a function."""
 UNPARSED_LANGUAGES = {
-    "Clojure", "Common Lisp", "Crystal", "D", "Dart", "Elixir", "Elm", "Emacs Lisp", "Erlang", "F#", "Fortran", "Gleam",
-    "Groovy", "Haskell", "Julia", "Lua", "MATLAB", "Nim", "OCaml", "Objective-C", "Objective-C++", "Odin", "Pascal",
-    "Perl", "PowerShell", "Prolog", "PureScript", "R", "Racket", "Raku", "Scheme", "Solidity", "Starlark", "Swift", "V",
-    "Vim Script", "Visual Basic .NET", "Zig",
+    "Ada", "Awk", "Clojure", "CoffeeScript", "Common Lisp", "Crystal", "D", "Dart", "Elixir", "Elm", "Emacs Lisp",
+    "Erlang", "F#", "Fennel", "fish", "Fortran", "Fortran Free Form", "GDScript", "Gleam", "Groovy", "Haskell",
+    "Haxe", "Julia", "Lua", "MATLAB", "Nim", "Objective-C", "Objective-C++", "OCaml", "Odin", "Pascal", "Perl",
+    "PowerShell", "Prolog", "PureScript", "R", "Racket", "Raku", "Scheme", "Solidity", "Standard ML", "Starlark",
+    "Swift", "Tcl", "V", "Vala", "Vim Script", "Visual Basic .NET", "Zig",
 }.difference(LANGUAGES)  # fmt: skip
 """Languages of programs whose definitions and imports no grammar reads."""
 PROGRAMMING_LANGUAGES = UNPARSED_LANGUAGES | set(LANGUAGES)
 _SHEBANG = re.compile(r"#!.*?\b(?P<program>bash|zsh|dash|ksh|sh|fish|python|ruby|node|perl|php|lua|Rscript)[\d.]*\b")
+_MODE_OF_EDITOR = re.compile(
+    r"(?:\bvim?:.*\b(?:ft|filetype)=|-\*-\s*(?:mode:\s*)?)(?P<program>sh|bash|zsh|shell-script|python|ruby|perl|php|lua)\b"
+)
+"""What a comment in the first line tells an editor of the language of a file."""
+_MAX_FIRST_LINE = 200
 _PROGRAMS = {
     "python": "Python", "ruby": "Ruby", "node": "JavaScript", "perl": "Perl", "php": "PHP", "lua": "Lua",
     "Rscript": "R",
@@ -239,8 +244,8 @@ def language_at(texts: FileTexts, target: Target, path: str) -> str:
         return "Objective-C"
     if language or "." in path.rpartition("/")[2].lstrip("."):
         return language
-    first = next(iter(texts.lines(target, path)), "")
-    match = _SHEBANG.match(first[:200])
+    first = next(iter(texts.lines(target, path)), "")[:_MAX_FIRST_LINE]
+    match = _SHEBANG.match(first) or _MODE_OF_EDITOR.search(first)
     return "" if match is None else _PROGRAMS.get(match["program"], "Shell")
 
 
@@ -444,7 +449,7 @@ def find_unparsed(
 
 def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
     """Return a function that gives the kind of what a line defines under a name; None for an unknown language."""
-    forms = _FORMS.get(_SAME_FORMS.get(language, language))
+    forms = _FORMS.get(SAME_FORMS.get(language, language))
     if forms is None:
         return None
 

@@ -241,7 +241,8 @@ def are_calls_in_scope(finding: Finding | None, definitions: Sequence[Definition
     """Return whether a scope such as "the reader" is where a function is defined, or where all of its calls are."""
     if finding is None or not scope:
         return True
-    if all(is_in_scope(location.path, location.definition.container, scope) for location in definitions):
+    in_scope = [is_in_scope(location.path, location.definition.container, scope) for location in definitions]
+    if in_scope and all(in_scope):
         return True
 
     lines = [item for statement in finding.details for item in statement.evidence if isinstance(item, FileEvidence)]

@@ -353,14 +353,19 @@ def definition_around(
     return min(around, key=lambda definition: definition.end_line - definition.begin_line, default=None)
 
 
-def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
-    """Return the name of the function around a line; empty at the top of a file."""
+def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any], *, with_head: bool = False) -> str:
+    """Return the name of the function around a line; empty at the top of a file.
+
+    With `with_head`, the line may be the first one of the function or class: a class has its base there.
+    """
     around = definition_around(
         work,
         texts,
         row,
         lambda definition: (
-            definition.kind in FUNCTIONS and definition.line != row["line_number"] and definition.name not in KEYWORDS
+            definition.kind in FUNCTIONS
+            and (with_head or definition.line != row["line_number"])
+            and definition.name not in KEYWORDS
         ),
     )
     return around.name if around is not None else ""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from sourcelight.engines.deepsearch.source.definition_forms import SAME_FORMS
+from sourcelight.engines.deepsearch.source.line_kinds import LISPS
+
 _MAX_CALL_LINE = 1_000
 """Characters of a line in which a call is looked for."""
 WITHOUT_BRACKETS = frozenset({"Haskell", "OCaml", "F#", "Elm", "PureScript"})
@@ -16,7 +19,7 @@ _CALL_FORMS: Mapping[str, str] = {
     "Objective-C": r"(?:(?<![\w$]){name}\s*\(|\[[^\]]*\s{name}[:\]])",
     "Swift": r"(?<![\w$]){name}\s*(?:<[^<>()]*>)?\s*[({{]",
     "Vim Script": r"(?<![\w:#.])(?:[sgl]:|<SID>|(?:\w+#)+)?(?:\w+\.)*{name}\s*\(",
-    "Emacs Lisp": r"\({name}(?=[\s)]|$)",
+    **dict.fromkeys(("Emacs Lisp", "Scheme"), r"\({name}(?=[\s)]|$)"),
     # A command is the first word of a statement, of a pipeline or between brackets.
     "PowerShell": (
         r"(?i:(?:^\s*|[;|({{=!,]\s*|&\s*|(?<!\S)(?:return|throw|else|do|in|[-]not|[-]and|[-]or)\s+|\$\(\s*)"
@@ -25,6 +28,17 @@ _CALL_FORMS: Mapping[str, str] = {
     # Arguments of types precede those in brackets.
     "Scala": r"(?<![\w$]){name}\s*(?:\[[^\[\]()]*(?:\[[^\[\]()]*\][^\[\]()]*)*\]\s*)?\(",
     "Rust": r"(?<![\w$]){name}\s*(?:::<[^()]*>\s*)?\(",
+    # Letters of either case are the same in these three.
+    "Fortran": r"(?i:\bcall\s+(?:\w+(?:\([^()]*\))?\s*%\s*)*{name}\b|(?<![\w$]){name}\s*\()",
+    "CMake": r"(?i:^\s*{name}\s*\()",
+    "SQL": r"(?i:(?<![\w$]){name}[\"`\]]?\s*\(|\b(?:call|exec|execute)\s+(?:\w+\.)?{name}\b)",
+    # Arguments of a template precede those in brackets, and a member without arguments needs none.
+    "D": r"(?:(?<![\w$]){name}\s*(?:!\s*(?:\([^()]*\)|[\w.]+)\s*)?\(|[\w)\]]\.{name}\b(?!\s*=[^=]))",
+    # A name, a space and an argument, which is neither an operator nor a word of the language.
+    "CoffeeScript": (
+        r"(?:(?<![\w$@]){name}\s*\(|(?<![\w$.\"'])(?:@|(?:\w+\.)*){name}[ ]+(?![-+*/=<>?:|&])"
+        r"(?!(?:and|or|is|isnt|if|unless|then|in|of|for|when|not)\b)\S)"
+    ),
     **dict.fromkeys(
         ("C#", "C++", "Java", "Kotlin"), r"(?<![\w$]){name}\s*(?:<[^<>();]*(?:<[^<>();]*>[^<>();]*)*>\s*)?\("
     ),
@@ -62,6 +76,7 @@ _ML_COMMENT = r"\(\*(?!\))[^*]*\*\)"
 _COMMENTS: Mapping[str, str] = {
     "Haskell": _DASHED_COMMENT, "Elm": _DASHED_COMMENT, "PureScript": _DASHED_COMMENT, "Lua": r"\s--.*",
     "OCaml": _ML_COMMENT, "F#": rf"{_ML_COMMENT}|\s//.*", "Erlang": r"\s%.*", "Vim Script": r"\s\"(?!\").*",
+    "Fortran": r"!.*", "Fortran Free Form": r"!.*", "SQL": r"\s--.*", "MATLAB": r"\s%.*", "Ada": r"\s--.*",
     "Clojure": r"\s;.*", "Common Lisp": r"\s;.*", "Emacs Lisp": r"\s;.*", "Scheme": r"\s;.*", "Racket": r"\s;.*",
 }  # fmt: skip
 """Comments at the end of a line or within it, where neither a hash nor two slashes begin them."""
@@ -69,9 +84,7 @@ _COMMENTS: Mapping[str, str] = {
 
 def has_call(line: str, name: str, language: str) -> bool:
     """Return whether a line of code has the form of a call, outside of texts and comments."""
-    texts = _SHELL_TEXTS if language == "Shell" else _TEXTS_BESIDE_PRIMES if language in _WITH_PRIMES else _TEXTS
-    without_texts = texts.sub(_keep_code if language in _WITH_CODE_IN_TEXTS else '""', line[:_MAX_CALL_LINE])
-    bare = re.sub(_COMMENTS.get(language, r"\s(?://|#).*"), "", without_texts)
+    bare = _bare_code(line, language)
     escaped = re.escape(name)
     if language not in WITHOUT_BRACKETS:
         if re.match(r"\s*@\w", bare) and language == "Elixir":
@@ -85,7 +98,7 @@ def has_call(line: str, name: str, language: str) -> bool:
             # The head of a clause begins in the first column, and nothing else does.
             bare = re.sub(rf"^{escaped}\s*\(", "(", bare)
 
-        form = _CALL_FORMS.get(language, r"(?<![\w$]){name}\s*\(").format(name=escaped)
+        form = _CALL_FORMS.get(SAME_FORMS.get(language, language), r"(?<![\w$]){name}\s*\(").format(name=escaped)
         return re.search(form, bare) is not None
 
     # A signature, an equation, a pragma or a list of exports doesn't call it.
@@ -95,6 +108,39 @@ def has_call(line: str, name: str, language: str) -> bool:
         return False
 
     return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
+
+
+def has_construction(line: str, name: str, language: str) -> bool:
+    """Return whether a line of code calls a type, makes an instance of it, or calls its constructor."""
+    if has_call(line, name, language):
+        return True
+
+    word = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
+    form = (
+        rf"\bnew\s+(?:\w*(?:\.|::|\\))*{word}|{word}(?:\.|::|->)new\b|\[\s*{word}\s+(?:alloc|new)\b"
+        rf"|{word}::\w+\s*\("
+    )
+    return re.search(form, _bare_code(line, language)) is not None
+
+
+_NAMES_ALONE = re.compile(r"\s*(?:type\s+)?[\w$.]+(?:\s+as\s+[\w$]+)?(?:\s*,\s*[\w$.]+)*\s*,?\s*")
+
+
+def has_reference(line: str, name: str, language: str) -> bool:
+    """Return whether a line of code has a name, other than in a list of names alone, as imports and exports have."""
+    bare = _bare_code(line, language)
+    if _NAMES_ALONE.fullmatch(bare) is not None:
+        return False
+
+    letters = r"\w$*!?-" if language in LISPS else r"\w$"
+    return re.search(rf"(?<![{letters}]){re.escape(name)}(?![{letters}])", bare) is not None
+
+
+def _bare_code(line: str, language: str) -> str:
+    """Return the beginning of a line without its texts and comments."""
+    texts = _SHELL_TEXTS if language == "Shell" else _TEXTS_BESIDE_PRIMES if language in _WITH_PRIMES else _TEXTS
+    without_texts = texts.sub(_keep_code if language in _WITH_CODE_IN_TEXTS else '""', line[:_MAX_CALL_LINE])
+    return re.sub(_COMMENTS.get(language, r"\s(?://|#).*"), "", without_texts)
 
 
 _RUNS_TEXT = re.compile(r"\s*(?:\w+\s+)?(?:trap|eval)\b|.*\s-c\s")

@@ -18,6 +18,19 @@ _D_WORDS = (
     r"|extern\([^()]*\)|inout|ref|synchronized|deprecated(?:\([^()]*\))?)\s+)*"
 )
 _SQL_WORDS = r"(?:or\s+replace|or\s+alter|temp(?:orary)?|unlogged|materialized|unique|global|external|recursive)"
+FORTRAN_WORDS = (
+    r"(?:(?:pure|elemental|impure|recursive|module|non_recursive"
+    r"|(?:integer|real|logical|character|complex|type|class|double\s+precision)"
+    r"\s*(?:\*\s*\d+|\([^()]*(?:\([^()]*\)[^()]*)*\))?)\s+)*"
+)
+"""What precedes the word of a function in Fortran, such as the type that it returns."""
+_HAXE_WORDS = r"(?:(?:@:?\w+(?:\([^()]*\))?|public|private|static|inline|override|final|extern|macro)\s+)*"
+SAME_FORMS = {
+    "Objective-C++": "Objective-C", "Common Lisp": "Clojure", "Fennel": "Clojure", "Racket": "Scheme",
+    "Fortran Free Form": "Fortran", "Gradle": "Groovy", "Terraform": "HCL", "TypeScript": "JavaScript",
+    "SCSS": "CSS", "Less": "CSS", "PLpgSQL": "SQL",
+}  # fmt: skip
+"""Languages whose definitions and calls have the forms of another one."""
 NAMED_FORMS: Mapping[str, Sequence[str]] = {
     "OCaml": (
         r"\s*(?P<kind>let|and)\s+(?:rec\s+|inline\s+)?{name}\b",
@@ -70,6 +83,60 @@ NAMED_FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?=[-$@]){name}\s*(?P<kind>:)",
         # A plain word may be a variable of the code rather than a class of its pages.
         r"(?:[^{{}};:]*[\s,>+~])?\.(?P<kind>)(?=\w*[-A-Z_]){name}(?![\w-])[^{{}};]*[{{,]\s*$",
+    ),
+    "Fortran": (
+        rf"(?i:\s*{FORTRAN_WORDS}(?P<kind>subroutine|function|program)\s+{{name}}\b)",
+        r"(?i:\s*(?P<kind>module|submodule\s*\([^()]*\))\s+(?!procedure\b|subroutine\b|function\b){name}\s*(?:!.*)?$)",
+        r"(?i:\s*(?P<kind>type)\b\s*(?:,[^:!]*)?(?:::)?\s*{name}\s*(?:!.*)?$)",
+        r"(?i:\s*interface\s+(?P<kind>{name})\s*(?:!.*)?$)",
+        r"(?i:[^!'\"]*,\s*parameter\b[^!'\"]*::\s*{name}\s*(?:\([^()]*\))?\s*(?P<kind>=))",
+    ),
+    "Solidity": (
+        r"\s*(?P<kind>function|modifier|event|error)\s+{name}\s*\(",
+        r"\s*(?P<kind>modifier)\s+{name}\b",
+        r"\s*(?:abstract\s+)?(?P<kind>contract|library|interface|struct|enum)\s+{name}\b",
+        r"\s*(?:mapping\s*\([^;]*\)|[A-Za-z]\w*(?:\[\w*\])*)\s+(?:(?:public|private|internal|constant|immutable|override)\s+)+{name}\s*(?P<kind>[=;])",
+        r"\s*type\s+{name}\s+(?P<kind>is)\b",
+    ),
+    "Scheme": (
+        r"\s*\((?P<kind>define[\w*/-]*)\s+{name}(?=[\s)]|$)",
+        r"\s*\((?P<kind>define[\w*/-]*\s+\(+){name}(?=[\s)]|$)",
+        r"\s*\((?P<kind>struct)\s+{name}(?=[\s)]|$)",
+    ),
+    "CoffeeScript": (
+        r"\s*(?:export\s+)?(?P<kind>class)\s+(?:\w+\.)*{name}\b",
+        r"\s*(?:@|(?:\w+(?:\.|::))*)?{name}\s*(?P<kind>)[:=]\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?[-=]>",
+        r"(?:exports\.)?{name}\s*(?P<kind>=)(?!=)",
+    ),
+    "Starlark": (r"\s*(?P<kind>def)\s+{name}\s*\(", r"{name}\s*(?P<kind>=)(?!=)"),
+    "GDScript": (
+        r"\s*(?:static\s+)?(?P<kind>func|class)\s+{name}\b",
+        r"(?P<kind>class_name|signal|enum|const)\s+{name}\b",
+        r"(?:@?\w+(?:\([^()]*\))?\s+)*(?P<kind>var)\s+{name}\b",
+    ),
+    "Gleam": (r"(?:pub\s+)?(?:opaque\s+)?(?P<kind>fn|type|const)\s+{name}\b",),
+    "Haxe": (rf"\s*{_HAXE_WORDS}(?P<kind>function|class|interface|enum|typedef|var|abstract)\s+{{name}}\b",),
+    "Raku": (
+        r"\s*(?:(?:multi|proto|my|our)\s+)*(?P<kind>sub|method|submethod|class|role|grammar|token|rule|regex)\s+(?:\w+::)*{name}(?![\w-])",
+    ),
+    "MATLAB": (
+        r"\s*(?P<kind>function)\s+(?:[^=()]*=\s*)?(?:\w+\.)*{name}\b",
+        r"\s*(?P<kind>classdef)\s+(?:\([^()]*\)\s*)?{name}\b",
+    ),
+    "Tcl": (r"\s*(?P<kind>proc|method)\s+(?:\w*::)*{name}\s",),
+    "Awk": (r"\s*(?P<kind>function|func)\s+{name}\s*\(",),
+    "fish": (r"\s*(?P<kind>function)\s+{name}(?![\w-])",),
+    "Odin": (r"\s*{name}\s*::\s*(?:#\w+\s+)*(?P<kind>proc|struct|enum|union|distinct)\b", r"{name}\s*:(?P<kind>:)"),
+    "V": (r"\s*(?:pub\s+)?(?P<kind>fn|struct|enum|interface|type|const)\s+(?:\([^()]*\)\s*)?{name}\b",),
+    "Ada": (
+        r"(?i:\s*(?:overriding\s+)?(?P<kind>procedure|function|package(?:\s+body)?|type|task|protected)\s+(?:\w+\.)*{name}\b)",
+    ),
+    "Pascal": (
+        r"(?i:\s*(?:class\s+)?(?P<kind>procedure|function|constructor|destructor|operator)\s+(?:\w+\.)*{name}\b)",
+        r"(?i:\s*{name}\s*=\s*(?:packed\s+)?(?P<kind>class|record|object|interface)\b)",
+    ),
+    "Visual Basic .NET": (
+        r"(?i:\s*(?:(?:public|private|protected|friend|shared|overrides|overridable|partial|async|readonly)\s+)*(?P<kind>sub|function|property|class|module|structure|interface|enum)\s+{name}\b)",
     ),
     "Makefile": (
         r"(?P<kind>){name}\s*:(?![:=])",

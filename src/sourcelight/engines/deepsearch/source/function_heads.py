@@ -1,7 +1,8 @@
-"""Heads of functions in languages without a grammar, by the form of a line: what a count counts there.
+"""Heads of functions in languages without a grammar, by the form of a line.
 
-A form is a search that anyone can run again. Where several lines define one function, as clauses of Elixir and Erlang
-do, the name and the number of parameters tell which belong together.
+They tell what a count counts there, and the function around a line. A form of a count is a search that anyone can run
+again. Where several lines define one function, as clauses of Elixir and Erlang do, the name and the number of
+parameters tell which belong together.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.source.definition_forms import FORTRAN_WORDS
 
 _MAX_LINE, _MAX_HEAD_LINES = 500, 12
 """Characters of a line that may be the head of a function, and lines of one head."""
@@ -163,3 +166,95 @@ def parameter_block(lines: Sequence[str], line: int) -> ParameterBlock | None:
             return None
 
     return None
+
+
+INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
+    "Elixir": re.compile(r"\s*(?:def|defp|defmacro|defmacrop)\s+(?P<name>[\w?!]+)"),
+    "Swift": re.compile(
+        r"\s*(?:(?:@\w+(?:\([^()]*\))?|public|private|fileprivate|internal|open|final|static|class|override|mutating"
+        r"|required|convenience|nonisolated)\s+)*(?:func\s+(?P<name>\w+)|(?P<init>init)[?!]?\s*[(<])"
+    ),
+    # Behind a sign of equality it may be an argument of a call, unless it begins in the first column.
+    "R": re.compile(
+        r"\s*[`\"]?(?P<name>[\w.]+)[`\"]?\s*<<?-\s*(?:function\b|\\\()|(?P<named>[\w.]+)\s*=\s*(?:function\b|\\\()"
+    ),
+    "Lua": re.compile(
+        r"\s*(?:local\s+)?(?:function\s+(?:[\w.]+[.:])?(?P<name>\w+)|(?:\w+\.)*(?P<named>\w+)\s*=\s*function\b)"
+    ),
+    "Crystal": re.compile(r"\s*(?:(?:private|protected)\s+)*(?:def|macro)\s+(?:self\.)?(?P<name>\w+[?!]?)"),
+    "Perl": re.compile(r"\s*sub\s+(?P<name>\w+)"),
+    "Julia": re.compile(
+        r"\s*(?:@\w+\s+)*(?:function|macro)\s+(?:\w+\.)*(?P<name>\w+!?)"
+        r"|\s*(?:\w+\.)*(?P<short>\w+!?)\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:::\s*[\w{},.]+\s*)?"
+        r"(?:where\s[\w{},<: ]+)?=(?![=>])"
+    ),
+    "Nim": re.compile(
+        r"\s*(?:proc|func|method|template|macro|iterator|converter)\s+(?:(?P<name>\w+)|`(?P<quoted>[^`]+)`)\s*\*?\s*[\[({:=]"
+    ),
+    "Zig": re.compile(r"\s*(?:(?:pub|export|inline|noinline|extern(?:\s+\"[^\"]*\")?)\s+)*fn\s+(?P<name>\w+)\s*\("),
+    "Dart": re.compile(
+        r"\s*(?!(?:if|for|while|switch|catch|return|await|throw|else|assert|new|super|this)\b)"
+        r"(?:(?:static|external|final|const|factory|late|abstract|covariant)\s+)*"
+        # What follows a modifier alone is a call in a list: `const Padding(`.
+        r"(?:(?!(?:static|external|final|const|factory|late|abstract|covariant)\b)[\w<>?,.\[\]]+\s+){1,3}"
+        r"(?:get\s+|set\s+)?(?P<name>\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
+    ),
+    "D": re.compile(
+        r"\s*(?!(?:if|for|foreach|while|switch|catch|return|throw|else|assert|new|version|static if|with|import)\b)"
+        r"(?:(?:@\w+|public|private|protected|package|static|final|override|pure|nothrow|const|ref|auto)\s+)*"
+        # Without a type, it is a call over several lines.
+        r"(?:(?:[\w.!\[\]]+\*?\s+){1,3}(?P<name>[A-Za-z_]\w*)|(?P<constructor>this))\s*\((?!.*;\s*$)"
+        r"|\s*(?P<test>unittest)\b"
+    ),
+    "Erlang": re.compile(r"(?P<name>[a-z][\w@]*)\("),
+    "PowerShell": re.compile(r"(?i:\s*(?:function|filter)\s+(?:\w+:)?(?P<name>[\w-]+))"),
+    "Shell": re.compile(r"\s*(?:function\s+)?(?P<name>[\w:-]+)\s*\(\s*\)|\s*function\s+(?P<named>[\w:-]+)\s*\{?\s*$"),
+    "Solidity": re.compile(
+        r"\s*(?:(?:function|modifier)\s+(?P<name>\w+)|(?P<unnamed>constructor|fallback|receive)\s*\()"
+    ),
+    "Groovy": re.compile(
+        r"\s*(?!(?:if|for|while|switch|catch|return|throw|else|assert|new|synchronized)\b)"
+        r"(?:(?:public|private|protected|static|final|abstract|synchronized)\s+)*"
+        r"(?:(?:[\w.<>?,\[\]]+\s+){1,3}(?P<name>\w+)|(?:def|void)\s+(?P<quoted>\"[^\"]*\"|'[^']*'))\s*\([^;]*$"
+    ),
+    "CoffeeScript": re.compile(
+        r"\s*(?:@|(?:\w+(?:\.|::))*(?:prototype\.)?)?(?P<name>[\w$]+)\s*[:=]\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?[-=]>"
+    ),
+    "Starlark": re.compile(r"\s*def\s+(?P<name>\w+)\s*\("),
+    "GDScript": re.compile(r"\s*(?:static\s+)?func\s+(?P<name>\w+)\s*\("),
+    "Gleam": re.compile(r"\s*(?:pub\s+)?fn\s+(?P<name>\w+)\s*\("),
+    "Haxe": re.compile(
+        r"\s*(?:(?:public|private|static|inline|override|final|extern|macro)\s+)*function\s+(?P<name>\w+)"
+    ),
+    "Raku": re.compile(r"\s*(?:(?:multi|proto|my|our)\s+)*(?:sub|method|submethod)\s+(?P<name>[\w-]+)"),
+    "MATLAB": re.compile(r"\s*function\s+(?:[^=()]*=\s*)?(?:\w+\.)*(?P<name>\w+)"),
+    "Tcl": re.compile(r"\s*(?:proc|method)\s+(?P<name>[\w:.-]+)\s"),
+    "Awk": re.compile(r"\s*function\s+(?P<name>\w+)\s*\("),
+    "fish": re.compile(r"\s*function\s+(?P<name>[\w-]+)"),
+}
+"""Heads of functions, in languages whose bodies are indented."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedBody:
+    """The first and the last line of a function, in languages that mark both, so that one may be within another."""
+
+    head: re.Pattern[str]
+    end: re.Pattern[str]
+
+
+MARKED_BODIES: Mapping[str, MarkedBody] = {
+    "Vim Script": MarkedBody(
+        re.compile(r"\s*fu(?:n|nc|nct|nctio|nction)?!?\s+(?P<name>[\w.:#<>]+)\s*\("),
+        re.compile(r"\s*endf(?:u|un|unc|unct|uncti|unctio|unction)?\b"),
+    ),
+    "Fortran": MarkedBody(
+        re.compile(rf"(?i:\s*(?:{FORTRAN_WORDS}(?:subroutine|function)|program)\s+(?P<name>[a-z]\w*))"),
+        re.compile(r"(?i:\s*end\s*(?:(?:subroutine|function|program|procedure)\b.*|(?:!.*)?)$)"),
+    ),
+    "CMake": MarkedBody(
+        re.compile(r"(?i:\s*(?:function|macro)\s*\(\s*(?P<name>[\w-]+))"),
+        re.compile(r"(?i:\s*end(?:function|macro)\s*\()"),
+    ),
+}
+"""By language. A function without its last line is a mistake of the program, so that nesting can be counted."""

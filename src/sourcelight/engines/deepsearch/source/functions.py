@@ -8,16 +8,18 @@ function is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from sourcelight.engines.deepsearch.source.definition_forms import SAME_FORMS
+from sourcelight.engines.deepsearch.source.function_heads import INDENTED_HEADS, MARKED_BODIES, MarkedBody
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, LISPS
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _LISP_HEAD = re.compile(
-    rf"\((?:defn-?|defmacro|defmethod|deftest|defun|define)\s+{LISP_METADATA}\(?(?P<name>[^\s()\"]+)"
+    rf"\((?:[\w.-]+/)?(?:[a-z]+-)?def(?!ault|er\b|group\b)[\w*!?-]*\s+{LISP_METADATA}\(?(?P<name>[^\s()\"']+)"
 )
+"""The head of any definition, by a macro of the language, of a library or of the project's own."""
 _LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
-_ELIXIR_HEAD = re.compile(r"\s*(?:def|defp|defmacro|defmacrop)\s+(?P<name>[\w?!]+)")
 _C_HEAD = re.compile(
     r"(?!(?:else|return|typedef|static_assert)\b)[A-Za-z_][\w \t*]*[\s*](?P<name>[A-Za-z_]\w*)\s*\([^;]*$"
 )
@@ -29,7 +31,9 @@ _WITH_HERE_DOCUMENTS = frozenset({"Shell", "Perl", "Vim Script"})
 _MAX_FUNCTION_LINES, _MAX_HEAD_CHARACTERS = 5_000, 500
 
 
-def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: str) -> str:
+def enclosing_function(  # noqa: PLR0911 - one for each family
+    lines: Sequence[tuple[int, str]], number: int, language: str
+) -> str:
     """Return the name of the function around a line, by the form of the lines around it; empty if that is uncertain.
 
     Parameters
@@ -41,6 +45,7 @@ def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: 
     language
         Its language: one whose functions begin with a word, a Lisp, or C and C++ where no grammar knows the function.
     """
+    language = SAME_FORMS.get(language, language) if language not in LISPS else language
     if language in _WITH_HERE_DOCUMENTS:
         lines = _without_here_documents(lines, number)
 
@@ -60,11 +65,17 @@ def enclosing_function(lines: Sequence[tuple[int, str]], number: int, language: 
         after = [line for index, line in lines if number < index < number + _MAX_FUNCTION_LINES]
         return _by_outermost_let(before, after)
 
-    if language == "Vim Script":
-        return _by_end_mark(before)
+    if language in MARKED_BODIES:
+        return _by_end_mark(before, MARKED_BODIES[language])
 
-    if language in _INDENTED_HEADS:
-        return _by_indentation(before, _INDENTED_HEADS[language])
+    if language == "SQL":
+        return _by_dollar_signs(before)
+
+    if language == "Objective-C":
+        return _objective_c_method(before) or _c_function(before)
+
+    if language in INDENTED_HEADS:
+        return _by_indentation(before, INDENTED_HEADS[language])
 
     return _c_function(before) if language in {"C", "C++"} else ""
 
@@ -254,18 +265,49 @@ def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-_VIM_HEAD = re.compile(r"\s*fu(?:n|nc|nct|nctio|nction)?!?\s+(?P<name>[\w.:#<>]+)\s*\(")
-_VIM_END = re.compile(r"\s*endf(?:u|un|unc|unct|uncti|unctio|unction)?\b")
-
-
-def _by_end_mark(before: Sequence[str]) -> str:
-    """Return the function of Vim that begins before the last of some lines, and doesn't end there."""
+def _by_end_mark(before: Sequence[str], body: MarkedBody) -> str:
+    """Return the function that begins before the last of some lines, and doesn't end there; others may be within it."""
+    ended = 0
     for line in reversed(before):
-        head = _VIM_HEAD.match(line[:_MAX_HEAD_CHARACTERS])
-        if head is not None:
+        if body.end.match(line[:_MAX_HEAD_CHARACTERS]) is not None:
+            ended += 1
+            continue
+
+        head = body.head.match(line[:_MAX_HEAD_CHARACTERS])
+        if head is not None and not ended:
             return head["name"]
-        if _VIM_END.match(line) is not None:
-            return ""
+        if head is not None:
+            ended -= 1
+
+    return ""
+
+
+_SQL_HEAD = re.compile(r"(?i:\s*create\s+(?:or\s+replace\s+)?(?:function|procedure)\s+(?:[\w\"@]+\.)*\"?(?P<name>\w+))")
+_DOLLAR_SIGN = re.compile(r"\$\w*\$")
+
+
+def _by_dollar_signs(before: Sequence[str]) -> str:
+    """Return the function of SQL whose body, between two signs such as ``$$``, has the last of some lines."""
+    sign_count = 0
+    for line in reversed(before):
+        sign_count += len(_DOLLAR_SIGN.findall(line[:_MAX_HEAD_CHARACTERS]))
+        head = _SQL_HEAD.match(line[:_MAX_HEAD_CHARACTERS])
+        if head is not None:
+            return head["name"] if sign_count % 2 else ""
+
+    return ""
+
+
+_METHOD_HEAD = re.compile(r"[-+]\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?P<name>\w+)")
+
+
+def _objective_c_method(before: Sequence[str]) -> str:
+    """Return the first part of the name of the method whose head is the nearest one in the first column."""
+    for line in reversed(before):
+        if not line.strip() or line[0] in " \t#{":
+            continue
+        head = _METHOD_HEAD.match(line[:_MAX_HEAD_CHARACTERS])
+        return "" if head is None else head["name"]
 
     return ""
 
@@ -316,45 +358,6 @@ def _is_whole_body(line: str) -> bool:
     return is_balanced and line.rstrip().rstrip(";").endswith("}")
 
 
-_INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
-    "Elixir": _ELIXIR_HEAD,
-    "Swift": re.compile(
-        r"\s*(?:(?:@\w+(?:\([^()]*\))?|public|private|fileprivate|internal|open|final|static|class|override|mutating"
-        r"|required|convenience|nonisolated)\s+)*(?:func\s+(?P<name>\w+)|(?P<init>init)[?!]?\s*[(<])"
-    ),
-    # Behind a sign of equality it may be an argument of a call, unless it begins in the first column.
-    "R": re.compile(
-        r"\s*[`\"]?(?P<name>[\w.]+)[`\"]?\s*<<?-\s*(?:function\b|\\\()|(?P<named>[\w.]+)\s*=\s*(?:function\b|\\\()"
-    ),
-    "Lua": re.compile(
-        r"\s*(?:local\s+)?(?:function\s+(?:[\w.]+[.:])?(?P<name>\w+)|(?:\w+\.)*(?P<named>\w+)\s*=\s*function\b)"
-    ),
-    "Crystal": re.compile(r"\s*(?:(?:private|protected)\s+)*(?:def|macro)\s+(?:self\.)?(?P<name>\w+[?!]?)"),
-    "Perl": re.compile(r"\s*sub\s+(?P<name>\w+)"),
-    "Julia": re.compile(
-        r"\s*(?:@\w+\s+)*(?:function|macro)\s+(?:\w+\.)*(?P<name>\w+!?)"
-        r"|\s*(?:\w+\.)*(?P<short>\w+!?)\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:::\s*[\w{},.]+\s*)?"
-        r"(?:where\s[\w{},<: ]+)?=(?![=>])"
-    ),
-    "Nim": re.compile(
-        r"\s*(?:proc|func|method|template|macro|iterator|converter)\s+(?:(?P<name>\w+)|`(?P<quoted>[^`]+)`)\s*\*?\s*[\[({:=]"
-    ),
-    "Zig": re.compile(r"\s*(?:(?:pub|export|inline|noinline|extern(?:\s+\"[^\"]*\")?)\s+)*fn\s+(?P<name>\w+)\s*\("),
-    "Dart": re.compile(
-        r"\s*(?!(?:if|for|while|switch|catch|return|await|throw|else|assert|new|super|this)\b)"
-        r"(?:(?:static|external|final|const|factory|late|abstract|covariant)\s+)*(?:[\w<>?,.\[\]]+\s+){1,3}"
-        r"(?:get\s+|set\s+)?(?P<name>\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
-    ),
-    "D": re.compile(
-        r"\s*(?!(?:if|for|foreach|while|switch|catch|return|throw|else|assert|new|version|static if|with|import)\b)"
-        r"(?:(?:@\w+|public|private|protected|package|static|final|override|pure|nothrow|const|ref|auto)\s+)*"
-        r"(?:[\w.!\[\]]+\*?\s+){0,3}(?P<name>[A-Za-z_]\w*)\s*\((?!.*;\s*$)|\s*(?P<test>unittest)\b"
-    ),
-    "Erlang": re.compile(r"(?P<name>[a-z][\w@]*)\("),
-    "PowerShell": re.compile(r"(?i:\s*(?:function|filter)\s+(?:\w+:)?(?P<name>[\w-]+))"),
-    "Shell": re.compile(r"\s*(?:function\s+)?(?P<name>[\w:-]+)\s*\(\s*\)|\s*function\s+(?P<named>[\w:-]+)\s*\{?\s*$"),
-}
-"""Heads of functions, in languages whose bodies are indented."""
 _OTHER_HEAD = re.compile(
     r"\s*(?:defmodule|defimpl|defprotocol|test|describe|it|package|module|class|struct|enum|protocol|extension)\b"
 )

@@ -10,7 +10,7 @@ IMPORT = re.compile(
 )
 IMPORT_STATEMENT = re.compile(
     r"\s*(?:from\s+[\w.]+\s+import\b|import\b(?:\s*\($|(?!\s*\())|#\s*include\b|using\s+(?:static\s+)?[\w.]+\s*;"
-    r"|use\s+[\w\\:]+(?:\{|[;,]|\s+as\b)|require(?:_relative)?\s*[('\"]|package\s+[\w.]+;?\s*$"
+    r"|use\s+[\w\\:]+(?:\{|[;,]|\s+as\b)|require(?:_relative)?\s*\(?\s*['\"]|package\s+[\w.]+;?\s*$"
     r"|(?:const|let|var)\s+[\w${},: ]{1,200}=\s*require\(|export\s+(?:\*|\{[^{}]{0,500}\})\s+from\b"
     r"|alias\s+[A-Z][\w.]*\s*$|open\s+[A-Z][\w.]*\s*$|library\([\w.]*\)\s*$|(?:export|S3method|importFrom)\([\w.,]*\)$)"
 )

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.languages import language_of
@@ -19,21 +18,22 @@ from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import (
-    join_queries,
     make_queries,
-    row_evidence,
     run_searches,
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
-    UNPARSED_LANGUAGES,
     is_parsed,
     is_unread_code,
-    reader_of,
-    whole_name,
 )
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.calls.callees import call_graph, is_call
-from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import language_in, state_calls_by_form
+from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import language_in
+from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import (
+    are_types,
+    asks_for_uses,
+    defines_by_form,
+    find_by_form,
+)
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
@@ -48,10 +48,14 @@ _MIN_NAMESAKES = 2
 
 
 def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
-    """Return the callers of a function; None if the name isn't a function, or its callers are uncertain."""
-    callables = [location for location in best_locations(locations) if location.definition.kind in _CALLABLE]
-    if not callables or len(callables) > _MAX_NAMESAKES:
+    """Return the callers of a function, or what uses a type; None if its callers are uncertain."""
+    best = best_locations(locations)
+    if not best or len(best) > _MAX_NAMESAKES:
         return None
+
+    callables = [location for location in best if location.definition.kind in _CALLABLE]
+    if not callables or (asks_for_uses(work) and are_types(best)):
+        return find_by_form(work, best[0].definition.name, best, [], notes)
 
     simple = callables[0].definition.name
     # In Vim script, the path of a file is a part of the name, and `s:load` is another function than `tree#load`.
@@ -59,11 +63,17 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
         simple = name
 
     texts = FileTexts(work.context)
-    if not all(is_parsed(texts, location.target, location.path) for location in callables):
-        return _no_callers(work, simple, callables, [], notes)
-    if len(callables) > _MAX_DEFINITIONS:
-        return None
+    are_parsed = all(is_parsed(texts, location.target, location.path) for location in callables)
+    if not are_parsed or len(callables) > _MAX_DEFINITIONS:
+        return find_by_form(work, simple, callables, [], notes)
 
+    return _find_by_graph(work, callables, name, notes)
+
+
+def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
+    """Return the callers of functions that a grammar reads."""
+    texts = FileTexts(work.context)
+    simple = callables[0].definition.name
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     counts: Counter[tuple[str, str, int]] = Counter()
     queries: list[str] = []
@@ -84,7 +94,7 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
         counts |= on_line  # a call that may be of two definitions is one call
 
     if not rows:
-        return _no_callers(work, simple, callables, queries, notes)
+        return find_by_form(work, simple, callables, queries, notes)
 
     for key, row in rows.items():
         row["calls"] = counts[key]
@@ -122,20 +132,13 @@ def _other_lines(
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"], row["line_number"])
         if row["type"] != "content" or target is None or key in calls or DOCUMENTS.search(row["path"]):
             continue
-        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or _defines(work, texts, row, name):
+        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or defines_by_form(work, texts, row, name):
             continue
         if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
             is_call = not rank_of(row["path"]) and call.search(row["line"] or "") is not None
             other_lines.append((key, is_call or is_unread_code(texts, target, row["path"])))
 
     return other_lines
-
-
-def _defines(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
-    """Return whether the form of a line defines a name where no grammar does, such as a further clause in Elixir."""
-    language = language_in(work, texts, row["repository"], row["path"])
-    define = reader_of(language, name) if language in UNPARSED_LANGUAGES else None
-    return define is not None and define(row["line"] or "") is not None
 
 
 def _state(
@@ -242,13 +245,36 @@ def _reservations(definition_count: int, *, by_name: bool, is_whole: bool) -> li
     return reservations
 
 
+_MACRO = re.compile(r"[A-Z][A-Z\d_]*")
+_OF_MACROS = frozenset({"C", "C++", "Objective-C", "Objective-C++", "Cuda"})
+_MACRO_HEAD = re.compile(r"(?P<head>[A-Z][A-Z\d_]*\(\s*\w+(?:\s*,\s*\w+)*\s*\))\s*\{?\s*$")
+"""The head of a function that a macro defines, such as a test: `TEST(Parser, Empty) {`."""
+_MAX_HEAD = 300
+
+
 def _name_caller(work: Work, texts: FileTexts, row: dict[str, Any]) -> None:
     """Name the function around a call by the lines before it, where a macro in its head confused the grammar."""
+    repository, path = row["caller_repository"], row["caller_path"]
+    language = language_in(work, texts, repository, path)
+    if language in _OF_MACROS and _MACRO.fullmatch(row["caller"] or "") is not None:
+        row["caller"] = _head_of_macro(work, texts, row)
+        return
     if row["caller"] and row["caller"] not in KEYWORDS:
         return
-    repository, path = row["caller_repository"], row["caller_path"]
+
     lines = list(recount.code_lines(texts, work, repository, path))
-    row["caller"] = enclosing_function(lines, row["line_number"], language_in(work, texts, repository, path))
+    row["caller"] = enclosing_function(lines, row["line_number"], language)
+
+
+def _head_of_macro(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
+    """Return the macro and its arguments in the first column above a call; empty if another line is there."""
+    before = [
+        line
+        for number, line in recount.code_lines(texts, work, row["caller_repository"], row["caller_path"])
+        if number <= row["line_number"] and line[:1].strip() and not line.startswith(("{", "#"))
+    ]
+    head = _MACRO_HEAD.match(before[-1][:_MAX_HEAD]) if before else None
+    return "" if head is None else head["head"]
 
 
 _MEMBER_SIGNS = {"C++": "::", "Rust": "::", "PHP": "::", "Ruby": "#"}
@@ -316,102 +342,3 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
     line = row["line_number"]
     symbols = (row["caller"],) if row["caller"] else ()
     return Statement(text, (texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))
-
-
-def _no_callers(
-    work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
-) -> Finding | None:
-    """State that nothing calls it, if no other line has the name."""
-    searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
-    defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
-    other_rows = [
-        row
-        for row in rows
-        if (row["repository"], row["path"], row["line_number"]) not in defining
-        # A line of a notebook's JSON may be a whole cell, with a call below the definition.
-        or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
-    ]
-    texts = FileTexts(work.context)
-    code_rows = [row for row in other_rows if not _is_prose(row)]
-    if code_rows:
-        # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
-        finding = _mentions(work, texts, name, other_rows, [*queries, join_queries(searches)])
-        # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
-        return finding if not notes or (finding is not None and "is called" in finding.headline.text) else None
-
-    if notes:
-        return None
-
-    first_of_path = {location.path: location for location in reversed(callables)}
-    if len(first_of_path) > MAX_NAMED:
-        return None
-
-    locations = [first_of_path[path] for path in sorted(first_of_path)]
-    lines = [(location, location.definition.line) for location in locations]
-    evidence = tuple(
-        texts.evidence(location.target, location.path, line, line, "definition", 1.0, (name,))
-        for location, line in lines
-    )
-    defined = "its definition" if len(callables) == 1 else "its definitions"
-    prose = ", and comments and documents" if other_rows else ""
-    paths = join_words([code(location.path) for location in locations])
-    text = f"No searched line has {code(name)} except {defined} in {paths}{prose}: nothing there calls it by name"
-    finding = Finding(
-        Statement(text, evidence), "callers", queries=[*queries, join_queries(searches)], is_negative=True
-    )
-    finding.method.append("The search can't find names that code builds at run time, or calls from other programs.")
-    return finding
-
-
-def _is_prose(row: Mapping[str, Any]) -> bool:
-    """Return whether a line is a comment as a whole, or of a document: neither calls anything."""
-    return COMMENT.match(row["line"] or "") is not None or DOCUMENTS.search(row["path"]) is not None
-
-
-def _mentions(
-    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], queries: list[str]
-) -> Finding | None:
-    """List the lines of code with a name that has no certain caller, or None."""
-    lines = [
-        row
-        for row in rows
-        if re.search(whole_name(name, language_in(work, texts, row["repository"], row["path"])), row["line"] or "")
-    ]
-    lines = [row for row in lines if not COMMENT.match(row["line"] or "")]
-    lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not _defines(work, texts, row, name)]
-    main = [row for row in lines if not rank_of(row["path"])] or lines
-    if not main:
-        return None
-
-    main.sort(key=lambda row: (row["path"], row["line_number"]))
-    statements = []
-    for row in main[:MAX_DETAILS]:
-        evidence = row_evidence(work, texts, row)
-        if evidence is not None:
-            statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
-
-    headline = state_calls_by_form(work, texts, name, main, len(lines))
-    if headline is not None:
-        finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
-        finding.details = statements
-        finding.method.append("Calls were found by the name alone: another function of this name may be called there.")
-        return finding
-
-    locations = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:MAX_NAMED]
-    # A colon promises all of them, and comments, texts and tests have the name, too.
-    such = f"{':' if len(rows) == len(locations) else ', such as'} {join_words(locations)}"
-    headline = Statement(
-        f"No call of {code(name)} is certain, but other lines have the name{such}",
-        tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence),
-    )
-    finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
-    finding.details = statements
-
-    if len(rows) > len(statements):
-        finding.method.append(
-            f"{count_of(len(rows), 'line')} besides definitions {'has' if len(rows) == 1 else 'have'} the name, "
-            f"including lines of tests, comments and strings. The list has {len(statements):,} of them."
-        )
-
-    return finding

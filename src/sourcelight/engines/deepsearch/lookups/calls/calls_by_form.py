@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import Statement
@@ -21,21 +21,47 @@ from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.lookups.uses import holder_of
-from sourcelight.engines.deepsearch.source.call_forms import WITHOUT_BRACKETS, has_call
+from sourcelight.engines.deepsearch.source.call_forms import WITHOUT_BRACKETS, has_call, has_reference
 from sourcelight.engines.deepsearch.source.functions import enclosing_function, top_line
-from sourcelight.engines.deepsearch.source.line_kinds import IMPORT
+from sourcelight.engines.deepsearch.source.line_kinds import IMPORT_STATEMENT
 
 _MAX_CALLS = 4
 """Lines of one function with calls that a headline names."""
+_WITH_CALLS = PROGRAMMING_LANGUAGES | {"CMake", "PLpgSQL", "SQL"}
 _MAX_CALLERS = 6
 """Functions that a headline names where lines tell the calls."""
 
 
+LineForm: TypeAlias = Callable[[str, str, str], bool]
+"""Tells whether a line has the form of a call: by the line, a name and a language."""
+
+
 def state_calls_by_form(
-    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], line_count: int
+    work: Work,
+    texts: FileTexts,
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    line_count: int,
+    has_form: LineForm = has_call,
 ) -> Statement | None:
-    """State which lines call a function in languages without a grammar, by the form of a line; None for none."""
-    calls = _calls_by_form(work, texts, name, rows)
+    """State which lines call a function, by the form of a line; None for none.
+
+    Parameters
+    ----------
+    work
+        The request under way.
+    texts
+        The texts of files.
+    name
+        The name of what is called.
+    rows
+        Lines of code with the name.
+    line_count
+        The number of all lines with the name.
+    has_form
+        The form of a line that counts: a call, a call of a type, or any reference.
+    """
+    calls = _calls_by_form(work, texts, name, rows, has_form)
     if not calls:
         return None
 
@@ -51,7 +77,7 @@ def state_calls_by_form(
             for (path, holder), calls_of_holder in visible_holders
         ]
     )
-    is_reference = any(call.language in WITHOUT_BRACKETS for call in calls)
+    is_reference = has_form is has_reference or any(call.language in WITHOUT_BRACKETS for call in calls)
     verb = "called or referenced" if is_reference else "called"
     # Without these words, a cut list would look like a whole one.
     more_text = "" if len(visible) == len(calls) else ", and on more lines"
@@ -72,16 +98,18 @@ class _CallLine:
     holder: str
 
 
-def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> list[_CallLine]:
+def _calls_by_form(
+    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], has_form: LineForm
+) -> list[_CallLine]:
     """Return the lines that have the form of a call of a name, outside of comments, imports and definitions."""
     calls = []
     code_by_file: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
         key, number = (row["repository"], row["path"]), row["line_number"]
         language = language_in(work, texts, *key)
-        if language not in PROGRAMMING_LANGUAGES or IMPORT.match(row["line"] or ""):
+        if language not in _WITH_CALLS or IMPORT_STATEMENT.match(row["line"] or ""):
             continue
-        if not is_call(row, name) or not has_call(row["line"] or "", name, language):
+        if not is_call(row, name) or not has_form(row["line"] or "", name, language):
             continue
 
         if key not in code_by_file:
@@ -101,9 +129,11 @@ def _calls_by_form(work: Work, texts: FileTexts, name: str, rows: Sequence[Mappi
 
         holder = enclosing_function(lines, number, language)
         if not holder and target is not None and is_parsed(texts, target, row["path"]):
-            holder = holder_of(work, texts, row)
+            holder = holder_of(work, texts, row, with_head=has_form is has_reference)
 
-        calls.append(_CallLine(row, language, holder))
+        # Within itself, a function is named for a message or a record.
+        if has_form is not has_reference or holder != name:
+            calls.append(_CallLine(row, language, holder))
 
     return calls
 

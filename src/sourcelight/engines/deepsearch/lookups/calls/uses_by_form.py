@@ -1,0 +1,177 @@
+"""Callers that no call graph shows: lines that have the form of a call of a name, or of a use of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sourcelight.core.cells.formats import is_jupyter
+from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES, reader_of, whole_name
+from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import LineForm, language_in, state_calls_by_form
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
+from sourcelight.engines.deepsearch.source.call_forms import has_call, has_construction, has_reference
+from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
+
+_USES = re.compile(r"\b(?:us(?:e|es|ed|ing|ages?)|refer(?:s|red|ences?|enced)?)\b", re.IGNORECASE)
+_TYPES = frozenset({"class", "struct", "interface", "enum", "type", "module"})
+
+
+def asks_for_uses(work: Work) -> bool:
+    """Return whether a question asks what uses a name: a type is used without a call."""
+    return _USES.search(work.inquiry.question) is not None
+
+
+def are_types(locations: Sequence[DefinitionLocation]) -> bool:
+    """Return whether all of some definitions are types or modules."""
+    return all(location.definition.kind in _TYPES for location in locations)
+
+
+def find_unknown_callers(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the lines that call a name which nothing is known to define; None if none has the form of a call."""
+    searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    texts = FileTexts(work.context)
+    code_rows = [row for row in rows if not _is_prose(row)]
+    finding = _mentions(work, texts, name, [], code_rows, [join_queries(searches)]) if code_rows else None
+    return finding if finding is not None and " by name in " in finding.headline.text else None
+
+
+def defines_by_form(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
+    """Return whether the form of a line defines a name where no grammar does, such as a further clause in Elixir."""
+    language = language_in(work, texts, row["repository"], row["path"])
+    define = reader_of(language, name) if language in UNPARSED_LANGUAGES else None
+    return define is not None and define(row["line"] or "") is not None
+
+
+def find_by_form(
+    work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
+) -> Finding | None:
+    """State that nothing calls it, if no other line has the name."""
+    searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
+    other_rows = [
+        row
+        for row in rows
+        if (row["repository"], row["path"], row["line_number"]) not in defining
+        # A line of a notebook's JSON may be a whole cell, with a call below the definition.
+        or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
+    ]
+    texts = FileTexts(work.context)
+    code_rows = [row for row in other_rows if not _is_prose(row)]
+    if code_rows:
+        # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
+        finding = _mentions(work, texts, name, callables, other_rows, [*queries, join_queries(searches)])
+        # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
+        return finding if not notes or (finding is not None and "is called" in finding.headline.text) else None
+
+    if notes:
+        return None
+
+    first_of_path = {location.path: location for location in reversed(callables)}
+    if len(first_of_path) > MAX_NAMED:
+        return None
+
+    locations = [first_of_path[path] for path in sorted(first_of_path)]
+    lines = [(location, location.definition.line) for location in locations]
+    evidence = tuple(
+        texts.evidence(location.target, location.path, line, line, "definition", 1.0, (name,))
+        for location, line in lines
+    )
+    defined = "its definition" if len(callables) == 1 else "its definitions"
+    prose = ", and comments and documents" if other_rows else ""
+    paths = join_words([code(location.path) for location in locations])
+    text = f"No searched line has {code(name)} except {defined} in {paths}{prose}: nothing there calls it by name"
+    finding = Finding(
+        Statement(text, evidence), "callers", queries=[*queries, join_queries(searches)], is_negative=True
+    )
+    finding.method.append("The search can't find names that code builds at run time, or calls from other programs.")
+    return finding
+
+
+def _is_prose(row: Mapping[str, Any]) -> bool:
+    """Return whether a line is a comment as a whole, or of a document: neither calls anything."""
+    return COMMENT.match(row["line"] or "") is not None or DOCUMENTS.search(row["path"]) is not None
+
+
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+_NO_PLAIN_WORD = re.compile(r"[A-Za-z\d]+[_-]\w|[a-z]+[A-Z]|[A-Z][A-Z\d]*[a-z]+[A-Z]")
+"""The beginning of a name that is no word of prose or of another variable."""
+
+
+def _forms_of_uses(work: Work, name: str, locations: Sequence[DefinitionLocation]) -> list[LineForm]:
+    """Return the forms of lines that answer a question about some definitions, the best one first."""
+    are_functions = bool(locations) and all(location.definition.kind in _FUNCTIONS for location in locations)
+    if are_functions:
+        # What is handed on is called elsewhere; a variable may have the name of a function that is one word.
+        return [has_call, has_reference] if _NO_PLAIN_WORD.match(name.strip("_")) is not None else [has_call]
+    return [has_reference] if asks_for_uses(work) else [has_construction, has_reference]
+
+
+def _mentions(
+    work: Work,
+    texts: FileTexts,
+    name: str,
+    locations: Sequence[DefinitionLocation],
+    rows: Sequence[Mapping[str, Any]],
+    queries: list[str],
+) -> Finding | None:
+    """List the lines of code with a name that has no certain caller, or None."""
+    lines = [
+        row
+        for row in rows
+        if re.search(whole_name(name, language_in(work, texts, row["repository"], row["path"])), row["line"] or "")
+    ]
+    lines = [row for row in lines if not COMMENT.match(row["line"] or "")]
+    lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not defines_by_form(work, texts, row, name)]
+    main = [row for row in lines if not rank_of(row["path"])] or lines
+    if not main:
+        return None
+
+    main.sort(key=lambda row: (row["path"], row["line_number"]))
+    statements = []
+    for row in main[:MAX_DETAILS]:
+        evidence = row_evidence(work, texts, row)
+        if evidence is not None:
+            statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
+
+    headline = None
+    alias = re.compile(rf"(?<![\w$]){re.escape(name)}\s+as\s+\w")
+    # Another name may be what other lines call.
+    has_alias = any(alias.search(row["line"] or "") is not None for row in lines)
+    for has_form in [] if has_alias else _forms_of_uses(work, name, locations):
+        # Tests may be all that calls it.
+        headline = headline or state_calls_by_form(work, texts, name, main, len(lines), has_form)
+        headline = headline or state_calls_by_form(work, texts, name, lines, len(lines), has_form)
+
+    if headline is not None:
+        finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
+        finding.details = statements
+        finding.method.append("Calls were found by the name alone: another function of this name may be called there.")
+        return finding
+
+    places = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:MAX_NAMED]
+    # A colon promises all of them, and comments, texts and tests have the name, too.
+    such = f"{':' if len(rows) == len(places) else ', such as'} {join_words(places)}"
+    headline = Statement(
+        f"No call of {code(name)} is certain, but other lines have the name{such}",
+        tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence),
+    )
+    finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
+    finding.details = statements
+
+    if len(rows) > len(statements):
+        finding.method.append(
+            f"{count_of(len(rows), 'line')} besides definitions {'has' if len(rows) == 1 else 'have'} the name, "
+            f"including lines of tests, comments and strings. The list has {len(statements):,} of them."
+        )
+
+    return finding
