@@ -271,8 +271,9 @@ def test_calls_outside_of_the_scope_of_a_question_are_not_its_answer(mill: Local
         ("Haskell", "a :: Int\na = x\n  where\n    x = b 1", "a"),
         ("Haskell", "a, c :: Int -> Int\na 1 = 2\na x\n  | x > 1 = b x", "a"),
         ("Haskell", "a\n  :: Int\na = b 1", "a"),
-        # Without a signature, or before an operator, what the equation defines isn't certain.
-        ("Haskell", "a x = b x", ""),
+        # Without a signature or a sign of equality, or before an operator, what the equation defines isn't certain.
+        ("Haskell", "a x = b x", "a"),
+        ("Haskell", "a x |> b x", ""),
         ("Haskell", "a :: Int\na <+> x = b x", ""),
         ("Haskell", "a :: Int\na = 1\ninstance C Int where\n  c x = b x", ""),
         ("Haskell", "a :: Int\na = 1\n$(b 1)", ""),

@@ -218,6 +218,9 @@ def test_an_alias_may_be_what_is_called(tmp_path: Path) -> None:
         ("Emacs Lisp", "(cl-defun grind (corn)\n  (turn", "grind"),
         ("Clojure", "(deftest ^:slow grind-test\n  (turn", "grind-test"),
         ("SQL", SQL.partition("select")[0] + "select turn_wheel", ""),
+        ("Julia", "function run_mill(m::Mill{T}) where {T<:Integer}\n    turn(m)", "run_mill"),
+        ("Racket", "(module mill racket\n  (define (grind corn)\n    (turn corn)", "grind"),
+        ("Groovy", "class Mill {\n    Mill() {\n        turn()", "Mill"),
     ],
 )
 def test_the_head_around_a_line_is_no_call(language: str, text: str, name: str) -> None:
@@ -235,6 +238,10 @@ def test_the_head_around_a_line_is_no_call(language: str, text: str, name: str) 
         ("CoffeeScript", "turn corn", True), ("CoffeeScript", "turn = 2", False),
         ("CoffeeScript", "x = turn or 2", False),
         ("CoffeeScript", "wheel.turn 'a'", True), ("CoffeeScript", "turn - 2", False), ("Racket", "(turn 2)", True),
+        ("SQL", "DROP FUNCTION IF EXISTS mill.turn(int);", False), ("SQL", "create function @mill@.turn(a int)", False),
+        ("SQL", "create trigger a execute function turn();", True), ("Dart", "  Future<void> turn({bool a});", False),
+        ("Dart", "    await turn(2);", True), ("Dart", "  const turn(2),", True),
+        ("Objective-C", "void turn(int a);", False),
         ("Common Lisp", "(turn 2)", True), ("Common Lisp", "(turn-all 2)", False),
     ],
 )  # fmt: skip
@@ -255,6 +262,8 @@ def test_a_type_is_called_by_its_constructor(language: str, line: str, makes: bo
 
 
 def test_a_list_of_names_refers_to_none_of_them() -> None:
+    assert has_reference("    grind", "grind", "Crystal")
+    assert not has_reference("    grind", "grind", "Python")
     assert not has_reference("  Stone,", "Stone", "TypeScript")
     assert not has_reference("  Wheel, Stone", "Stone", "Python")
     assert not has_reference("  print('Stone')", "Stone", "Python")

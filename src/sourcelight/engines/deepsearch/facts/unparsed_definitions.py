@@ -210,7 +210,7 @@ _SHEBANG = re.compile(r"#!.*?\b(?P<program>bash|zsh|dash|ksh|sh|fish|python|ruby
 _MODE_OF_EDITOR = re.compile(
     r"(?:\bvim?:.*\b(?:ft|filetype)=|-\*-\s*(?:mode:\s*)?)(?P<program>sh|bash|zsh|shell-script|python|ruby|perl|php|lua)\b"
 )
-"""What a comment in the first line tells an editor of the language of a file."""
+"""A comment in the first line that tells an editor the language of a file."""
 _MAX_FIRST_LINE = 200
 _PROGRAMS = {
     "python": "Python", "ruby": "Ruby", "node": "JavaScript", "perl": "Perl", "php": "PHP", "lua": "Lua",

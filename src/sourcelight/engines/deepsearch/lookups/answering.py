@@ -26,7 +26,7 @@ from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_ima
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_action, find_tested_versions
 from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
 from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
-from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import find_unknown_callers
+from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import asks_for_uses, find_unknown_callers
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import (
     find_difference,
@@ -186,15 +186,15 @@ def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[
         if assigned_value is not None:
             return assigned_value
 
-    # A missing word of prose proves nothing: "where is authentication implemented?"
-    if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
-        return None
-
-    if lookup.kind == "callers":
+    if lookup.kind == "callers" and (not _PLAIN_WORD.fullmatch(lookup.name) or not asks_for_uses(work)):
         # Where no form of a definition is known, a call still has one.
         callers = find_unknown_callers(work, lookup.name, notes)
         if callers is not None:
             return callers if are_calls_in_scope(callers, [], lookup.owner) else None
+
+    # A missing word of prose proves nothing: "where is authentication implemented?"
+    if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):
+        return None
 
     find = _OF_DEFINITION.get(lookup.kind)
     absence = find_absence(work, lookup.name, notes, noun=lookup.symbol_kind if find is None else "")

@@ -59,6 +59,13 @@ _CALL_FORMS: Mapping[str, str] = {
     ),
 }
 """Forms of calls, by language; elsewhere a bracket follows the name."""
+_NEVER = re.compile(r"(?!)")
+_DECLARES: Mapping[str, re.Pattern[str]] = {
+    "SQL": re.compile(
+        r"(?i:\s*(?:drop|alter|comment\s+on|grant|revoke|create\s+(?:or\s+replace\s+)?(?:function|procedure|aggregate))\b)"
+    ),
+}
+"""Beginnings of statements that name a function, with a bracket behind it, without calling it."""
 _TEXTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _TEXTS_BESIDE_PRIMES = re.compile(r"\"(?:[^\"\\]|\\.)*\"|(?<![\w')\]])'(?:[^'\\]|\\[^'\s]{1,8}|\\')'")
 """Texts and characters where a prime may be a part of a name, a transposed matrix, a variable of a type or a quote."""
@@ -98,6 +105,9 @@ def has_call(line: str, name: str, language: str) -> bool:
             # The head of a clause begins in the first column, and nothing else does.
             bare = re.sub(rf"^{escaped}\s*\(", "(", bare)
 
+        if _DECLARES.get(SAME_FORMS.get(language, language), _NEVER).match(bare) is not None:
+            return False
+
         form = _CALL_FORMS.get(SAME_FORMS.get(language, language), r"(?<![\w$]){name}\s*\(").format(name=escaped)
         return re.search(form, bare) is not None
 
@@ -123,13 +133,16 @@ def has_construction(line: str, name: str, language: str) -> bool:
     return re.search(form, _bare_code(line, language)) is not None
 
 
+_WITH_BARE_CALLS = frozenset({"Ruby", "Crystal", "Elixir"})
+"""Languages in which a name on a line of its own calls a method."""
 _NAMES_ALONE = re.compile(r"\s*(?:type\s+)?[\w$.]+(?:\s+as\s+[\w$]+)?(?:\s*,\s*[\w$.]+)*\s*,?\s*")
 
 
 def has_reference(line: str, name: str, language: str) -> bool:
     """Return whether a line of code has a name, other than in a list of names alone, as imports and exports have."""
     bare = _bare_code(line, language)
-    if _NAMES_ALONE.fullmatch(bare) is not None:
+    is_whole_line = bare.strip() == name and language in _WITH_BARE_CALLS
+    if _NAMES_ALONE.fullmatch(bare) is not None and not is_whole_line:
         return False
 
     letters = r"\w$*!?-" if language in LISPS else r"\w$"
@@ -161,10 +174,10 @@ def _keep_code(text: re.Match[str]) -> str:
 
 _BEFORE_CALLS = frozenset([
     "return", "else", "do", "case", "throw", "co_await", "co_return", "not", "new", "await", "yield", "assert", "in",
-    "is", "and", "or",
+    "is", "and", "or", "const",
 ])  # fmt: skip
 """Keywords that precede a call; any other word before a name is a type."""
-WITH_TYPES_FIRST = frozenset({"C", "C++", "Cuda", "Objective-C++", "Java", "C#", "D"})
+WITH_TYPES_FIRST = frozenset({"C", "C++", "Cuda", "Objective-C", "Objective-C++", "Java", "C#", "D", "Dart"})
 """Languages that declare a function by its type and its name, without a keyword."""
 _TYPE = re.compile(r"[\w\s*&:<>,]*[\w*&>]")
 

@@ -23,7 +23,7 @@ FORTRAN_WORDS = (
     r"|(?:integer|real|logical|character|complex|type|class|double\s+precision)"
     r"\s*(?:\*\s*\d+|\([^()]*(?:\([^()]*\)[^()]*)*\))?)\s+)*"
 )
-"""What precedes the word of a function in Fortran, such as the type that it returns."""
+"""Words before that of a function in Fortran, such as the type that it returns."""
 _HAXE_WORDS = r"(?:(?:@:?\w+(?:\([^()]*\))?|public|private|static|inline|override|final|extern|macro)\s+)*"
 SAME_FORMS = {
     "Objective-C++": "Objective-C", "Common Lisp": "Clojure", "Fennel": "Clojure", "Racket": "Scheme",
@@ -51,6 +51,8 @@ NAMED_FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?:(?:static|extern|const|FOUNDATION_EXPORT)\s+)*(?!return\b)[A-Z]\w*\s*\*?\s*(?P<kind>const)\s+{name}\s*=(?!=)",
         r"\s*(?:(?:static|extern)\s+)*(?P<kind>const)\s+\w+\s*\*?\s*{name}\s*=(?!=)",
         r"\s*#\s*(?P<kind>define)\s+{name}\b",
+        # A function of C opens its body on the line, or below it.
+        r"(?:(?!return\b|else\b|typedef\b)[A-Za-z_]\w*[\s*]+)+(?P<kind>{name})\s*\([^;]*$",
         r"\s*(?P<kind>typedef)\s[^;()]*\(\^\s*{name}\)",
         r"\s*typedef\s+(?P<kind>NS_ENUM|NS_OPTIONS)\(\s*\w+\s*,\s*{name}\s*\)",
     ),
@@ -74,7 +76,7 @@ NAMED_FORMS: Mapping[str, Sequence[str]] = {
     "SQL": (
         (
             rf"(?i:\s*create\s+(?:{_SQL_WORDS}\s+)*(?P<kind>table|view|function|procedure|proc|index|trigger|type|domain"
-            r"|schema|sequence|aggregate)\s+(?:if\s+not\s+exists\s+)?(?:[\w\"`\[\]]+\.)*[\"`\[]?){name}(?!\w)"
+            r"|schema|sequence|aggregate)\s+(?:if\s+not\s+exists\s+)?(?:[\w\"`\[\]@]+\.)*[\"`\[]?){name}(?!\w)"
         ),
         r"\s*\{{%-?\s*(?P<kind>macro)\s+{name}\s*\(",
     ),

@@ -216,6 +216,7 @@ INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
         r"\s*(?!(?:if|for|while|switch|catch|return|throw|else|assert|new|synchronized)\b)"
         r"(?:(?:public|private|protected|static|final|abstract|synchronized)\s+)*"
         r"(?:(?:[\w.<>?,\[\]]+\s+){1,3}(?P<name>\w+)|(?:def|void)\s+(?P<quoted>\"[^\"]*\"|'[^']*'))\s*\([^;]*$"
+        r"|\s*(?:(?:public|private|protected)\s+)?(?P<constructor>[A-Z]\w*)\s*\([^;()]*\)\s*\{\s*$"
     ),
     "CoffeeScript": re.compile(
         r"\s*(?:@|(?:\w+(?:\.|::))*(?:prototype\.)?)?(?P<name>[\w$]+)\s*[:=]\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?[-=]>"

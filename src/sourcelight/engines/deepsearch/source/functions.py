@@ -19,6 +19,7 @@ _LISP_HEAD = re.compile(
     rf"\((?:[\w.-]+/)?(?:[a-z]+-)?def(?!ault|er\b|group\b)[\w*!?-]*\s+{LISP_METADATA}\(?(?P<name>[^\s()\"']+)"
 )
 """The head of any definition, by a macro of the language, of a library or of the project's own."""
+_INNER_HEAD = re.compile(r"\s*\(define[\w/*-]*\s+\(+(?P<name>[^\s()\"']+)")
 _LISP_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|;[^\n]*|\\.", re.DOTALL)
 _C_HEAD = re.compile(
     r"(?!(?:else|return|typedef|static_assert)\b)[A-Za-z_][\w \t*]*[\s*](?P<name>[A-Za-z_]\w*)\s*\([^;]*$"
@@ -54,6 +55,10 @@ def enclosing_function(  # noqa: PLR0911 - one for each family
         text = "\n".join(line for index, line in lines if index <= number)
         blanked = _LISP_TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text).split("\n")
         # A form at the beginning of a line is no part of another one.
+        nearest = _nearest_lisp_head(blanked) if language in _WITH_INNER_DEFINITIONS else ""
+        if nearest:
+            return nearest
+
         top = next((line for line in reversed(blanked) if line.startswith("(")), "")
         head = _LISP_HEAD.match(top[:_MAX_HEAD_CHARACTERS])
         return "" if head is None else head["name"]
@@ -75,9 +80,19 @@ def enclosing_function(  # noqa: PLR0911 - one for each family
         return _objective_c_method(before) or _c_function(before)
 
     if language in INDENTED_HEADS:
-        return _by_indentation(before, INDENTED_HEADS[language])
+        return _by_indentation(before, INDENTED_HEADS[language], has_braces=language not in _WITHOUT_BRACES)
 
     return _c_function(before) if language in {"C", "C++"} else ""
+
+
+_WITH_INNER_DEFINITIONS = frozenset({"Scheme", "Racket"})
+"""Lisps in which a function is defined within a module, a unit or another function."""
+
+
+def _nearest_lisp_head(before: Sequence[str]) -> str:
+    """Return what the nearest definition of a function with parameters around the last of some lines defines."""
+    heads = (_INNER_HEAD.match(line[:_MAX_HEAD_CHARACTERS]) for line in lines_around(before)[1:])
+    return next((head["name"] for head in heads if head is not None), "")
 
 
 def top_line(lines: Sequence[tuple[int, str]], number: int, language: str) -> str:
@@ -201,6 +216,8 @@ def _without_here_documents(lines: Sequence[tuple[int, str]], number: int) -> li
 
 _EQUATION = re.compile(r"(?P<name>[a-z_][\w']*)(?=\s*$|\s+(?:[\w(\[{\"'=|]|[!~](?=\S)))")
 """The beginning of an equation: a name, then patterns or guards, but no operator, which would be what it defines."""
+_SIGN_OF_EQUATION = re.compile(r"(?<![^\s\w)\]}\"'])=(?=\s|$)")
+"""The sign that makes a line an equation, also without a signature; it is no part of an operator."""
 _SIGNATURE = re.compile(r"(?P<names>[a-z_][\w']*(?:\s*,\s*[a-z_][\w']*)*)\s*(?P<colons>::?(?!=)|$)")
 
 
@@ -211,6 +228,9 @@ def _by_equation(lines: Sequence[tuple[int, str]], top: str) -> str:
         return ""
 
     name = equation["name"]
+    if _SIGN_OF_EQUATION.search(top[:_MAX_HEAD_CHARACTERS]) is not None:
+        return name
+
     for position, (_, line) in enumerate(lines):
         signature = _SIGNATURE.match(line[:_MAX_HEAD_CHARACTERS]) if name in line else None
         if signature is None or name not in re.split(r"\s*,\s*", signature["names"]):
@@ -267,17 +287,17 @@ def _indentation(line: str) -> int:
 
 def _by_end_mark(before: Sequence[str], body: MarkedBody) -> str:
     """Return the function that begins before the last of some lines, and doesn't end there; others may be within it."""
-    ended = 0
+    end_count = 0
     for line in reversed(before):
         if body.end.match(line[:_MAX_HEAD_CHARACTERS]) is not None:
-            ended += 1
+            end_count += 1
             continue
 
         head = body.head.match(line[:_MAX_HEAD_CHARACTERS])
-        if head is not None and not ended:
+        if head is not None and not end_count:
             return head["name"]
         if head is not None:
-            ended -= 1
+            end_count -= 1
 
     return ""
 
@@ -326,7 +346,11 @@ def _c_function(before: Sequence[str]) -> str:
     return ""
 
 
-def _by_indentation(before: Sequence[str], heads: re.Pattern[str]) -> str:
+_WITHOUT_BRACES = frozenset({"Crystal", "Elixir", "Julia", "Lua", "MATLAB", "Nim"})
+"""Languages whose bodies have no braces, so that those at the end of a head are a part of a type."""
+
+
+def _by_indentation(before: Sequence[str], heads: re.Pattern[str], *, has_braces: bool) -> str:
     """Return the name of the nearest function that is indented less than the last of some lines."""
     indentation = None
     for line in reversed(before):
@@ -340,7 +364,7 @@ def _by_indentation(before: Sequence[str], heads: re.Pattern[str]) -> str:
             continue
 
         head = heads.match(line[:_MAX_HEAD_CHARACTERS])
-        if head is not None and indentation is not None and _is_whole_body(line):
+        if head is not None and indentation is not None and has_braces and _is_whole_body(line):
             return ""
         if head is not None:
             return next(group for group in head.groups() if group)

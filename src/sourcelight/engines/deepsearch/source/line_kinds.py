@@ -59,7 +59,8 @@ _WITHOUT_BLOCKS = frozenset({
 """Languages in which a slash and a star begin no comment: they are a part of a text, such as that of a media type."""
 WITHOUT_LONG_TEXTS = frozenset({
     "Vim Script", "Lua", "Perl", "Shell", "R", "Ruby", "PowerShell", "Haskell", "Elm", "OCaml", "C", "C++", "Go",
-    "Rust", "PHP", "JavaScript", "TypeScript", "TSX",
+    "Rust", "PHP", "JavaScript", "TypeScript", "TSX", "SQL", "PLpgSQL", "Fortran", "Fortran Free Form", "CMake",
+    "Solidity", "MATLAB", "Ada", "Pascal", "Tcl", "Awk", "Objective-C", "Objective-C++", "Zig", "Erlang",
 })  # fmt: skip
 """Languages in which three quotation marks in a row are a text and the beginning of another one."""
 _WITH_TEMPLATES = frozenset({"JavaScript", "TypeScript", "TSX", "Go"})

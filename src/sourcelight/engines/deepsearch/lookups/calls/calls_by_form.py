@@ -33,7 +33,7 @@ _MAX_CALLERS = 6
 
 
 LineForm: TypeAlias = Callable[[str, str, str], bool]
-"""Tells whether a line has the form of a call: by the line, a name and a language."""
+"""The form of a call: whether a line has it, by the line, a name and its language."""
 
 
 def state_calls_by_form(

@@ -110,9 +110,12 @@ _NO_PLAIN_WORD = re.compile(r"[A-Za-z\d]+[_-]\w|[a-z]+[A-Z]|[A-Z][A-Z\d]*[a-z]+[
 def _forms_of_uses(work: Work, name: str, locations: Sequence[DefinitionLocation]) -> list[LineForm]:
     """Return the forms of lines that answer a question about some definitions, the best one first."""
     are_functions = bool(locations) and all(location.definition.kind in _FUNCTIONS for location in locations)
+    is_word = _NO_PLAIN_WORD.match(name.strip("_")) is None
+    if not locations and is_word:
+        return [has_construction]
     if are_functions:
         # What is handed on is called elsewhere; a variable may have the name of a function that is one word.
-        return [has_call, has_reference] if _NO_PLAIN_WORD.match(name.strip("_")) is not None else [has_call]
+        return [has_call] if is_word else [has_call, has_reference]
     return [has_reference] if asks_for_uses(work) else [has_construction, has_reference]
 
 
@@ -158,9 +161,9 @@ def _mentions(
         finding.method.append("Calls were found by the name alone: another function of this name may be called there.")
         return finding
 
-    places = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:MAX_NAMED]
+    location_list = list(dict.fromkeys(f"{code(row['path'])}, line {row['line_number']:,}" for row in main))[:MAX_NAMED]
     # A colon promises all of them, and comments, texts and tests have the name, too.
-    such = f"{':' if len(rows) == len(places) else ', such as'} {join_words(places)}"
+    such = f"{':' if len(rows) == len(location_list) else ', such as'} {join_words(location_list)}"
     headline = Statement(
         f"No call of {code(name)} is certain, but other lines have the name{such}",
         tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence),

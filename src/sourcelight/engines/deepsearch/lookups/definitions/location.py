@@ -132,3 +132,15 @@ def shown_value(text: str) -> str:
     # Markdown shows several spaces in a row as one.
     text = re.sub(r" {2,}", lambda match: SPACE * len(match[0]), text).replace("\t", TAB)
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1].rstrip()}…"
+
+
+def is_of_function(texts: FileTexts, location: DefinitionLocation) -> bool:
+    """Return whether what has a definition is a function, which a class that it opens makes no owner."""
+    definitions, line = texts.definitions(location.target, location.path), location.definition.line
+    owner = re.split(r"\.|::|->|#", location.definition.container)[-1]
+    return definitions is not None and any(
+        definition.name == owner
+        and definition.kind in FUNCTION_KINDS
+        and definition.begin_line <= line <= definition.end_line
+        for definition in definitions.definitions()
+    )

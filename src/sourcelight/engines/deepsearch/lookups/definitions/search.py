@@ -33,6 +33,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     best_locations,
     evidence_at,
     head_at,
+    is_of_function,
     noun_at,
     shown_value,
 )
@@ -382,8 +383,9 @@ def _location_sentence(texts: FileTexts, location: DefinitionLocation, *, with_r
     noun = noun_at(texts, location)
 
     # A function within another one is none of its members. A noun begins with its article.
-    preposition = "of" if noun.partition(" ")[2] in _MEMBERS else "within"
     owner = _owner_at(texts, location)
+    is_member = noun.partition(" ")[2] in _MEMBERS and not is_of_function(texts, location)
+    preposition = "of" if is_member else "within"
     kind = ""
     if noun and owner:
         kind = f", as {noun} {preposition} {code(owner)}"
