@@ -151,12 +151,19 @@ CLAIMS: Sequence[Claim] = (
         ("members.find_members",),
     ),
     Claim(
-        ("`…` imports …",),
+        ("`…` imports …", "Yes: `…` imports …"),
         "lines",
         'The cited lines of the file import the modules. The sentence says "at least", unless it names all of them and '
-        "a grammar finds no other statement.",
+        "a grammar finds no other statement. Yes names the module as the cited line writes it.",
         _PLACES,
-        ("named_files.find_file_imports",),
+        ("named_files.find_file_imports", "named_files.find_file_import"),
+    ),
+    Claim(
+        ("No: no line of `…` has `…`",),
+        "search",
+        "A complete search of the file finds neither the name of the module nor its last part, in any case.",
+        _PLACES,
+        ("named_files.find_file_import",),
     ),
     Claim(
         ("… of … test file… the name `…`, such as in …",),

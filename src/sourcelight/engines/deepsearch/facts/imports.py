@@ -7,10 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.declared.import_forms import (
+    has_forms,
+    imports_in,
+    names_module,
+    reads_all,
+)
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_named, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -23,6 +30,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols import LANGUAGES
 
@@ -48,7 +56,8 @@ def count_importing(work: Work) -> Fact:
     files: Counter[tuple[str, str]] = Counter()
     imported: dict[tuple[str, str], set[str]] = defaultdict(set)
     lines = Rows("Imports", ("repository", "path", "line_number", "module"))
-    for target, row, texts in _find_imports(work, modules, targets, fact.notes):
+    by_form = [] if targets else list(_find_imports_by_form(work, modules))
+    for target, row, texts in (*_find_imports(work, modules, targets, fact.notes), *by_form):
         key = target.repository.name, row["path"]
         files[key] += 1
         imported[key] |= texts
@@ -68,19 +77,26 @@ def count_importing(work: Work) -> Fact:
 
     per = Counter(name for name, _ in files)
     fact.repositories = per
-    number = len(files) if request.kind == "files" else len(per)
-    fact.number = number
-    if request.kind != "files":
+    # What imports a module of one repository is a file of it.
+    of_files = request.kind == "files" or (request.kind == "dependents" and len(work.names) == 1)
+    number = len(files) if of_files else len(per)
+    fact.number, fact.unit = number, "files"
+    if not of_files:
         fact.unit, fact.repositories = "repositories", Counter(dict.fromkeys(per, 1))
 
-    noun = files_noun(work, number) if request.kind == "files" else noun_for("repository", number)
-    condition = file_conditions(work, languages=request.kind != "files")
+    noun = files_noun(work, number) if of_files else noun_for("repository", number)
+    condition = file_conditions(work, languages=not of_files)
     fact.subject = f"{noun}{condition} {'import' if number != 1 else 'imports'} {term_list}"
     fact.sentences.append(
         f"In total: {count_of(lines.total, 'import')} in "
         f"{count_of(len(files), 'file')} of {count_of(len(per), 'repository')}."
     )
     fact.rule = "Counts imports of the module and of anything below it, as parsed by the grammar of each language."
+    languages = sorted({language_of(row["path"]) for _, row, _ in by_form})
+    if languages:
+        fact.rule += f" In {join_words(languages)}, lines that have the form of an import count."
+        fact.is_least = not all(map(reads_all, languages))
+
     table = Rows("Files", ("repository", "path", "imports"))
     for (repository, path), entry in sorted(files.items()):
         target_of = work.inquiry.pins.of(repository)
@@ -114,12 +130,37 @@ def _find_imports(
                 yield target, row, texts
 
 
+_MAX_FILES = 300
+"""Files without a grammar that are read line by line."""
+
+
+def _find_imports_by_form(work: Work, modules: Sequence[str]) -> Iterator[tuple[Target, dict[str, Any], set[str]]]:
+    """Yield the imports of modules in files of languages without a grammar, by the forms of their lines."""
+    texts = FileTexts(work.context)
+    words = "|".join(escape_regexp(text).replace("/", r"\/") for text in modules)
+    rows = run_searches(work, make_queries(work, f"case:yes type:file /{words}/"), [])
+    paths = {(row["repository"], row["path"]) for row in rows if row["type"] == "content"}
+    unparsed = [(name, path) for name, path in sorted(paths) if language_of(path) not in LANGUAGES]
+    for repository, path in unparsed[:_MAX_FILES]:
+        target = work.inquiry.pins.of(repository)
+        language = language_of(path)
+        if target is None or not has_forms(language) or not is_of_files(work.request, path):
+            continue
+
+        for module in imports_in(list(lines_of_code(texts.lines(target, path), language)), language) or ():
+            imported = {text for text in modules if names_module(module.name, text)}
+            if imported:
+                yield target, {"path": path, "line_number": module.line, "module": module.name}, imported
+
+
 def _unread_imports(work: Work, modules: list[str], counted_files: set[tuple[str, str]]) -> list[str]:
     """Return a note of files without a grammar that import a module by the look of a line, such as ``lexer.l``."""
     texts = "|".join(escape_regexp(text).replace("/", r"\/") for text in modules)
     rows = run_searches(work, make_queries(work, rf"/^[ \t]*[#%@]?[ \t]*{_IMPORT_WORDS}\b.*(?:{texts})/"), [])
     unread = {
-        (row["repository"], row["path"]) for row in rows if language_of(row["path"]) not in LANGUAGES
+        (row["repository"], row["path"])
+        for row in rows
+        if language_of(row["path"]) not in LANGUAGES and not has_forms(language_of(row["path"]))
     } - counted_files
 
     # A sentence of a document may begin with such a word.

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
-from sourcelight.core.markup import code, join_words
+from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_LINES, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
-from sourcelight.engines.deepsearch.facts.declared.import_forms import imports_in
+from sourcelight.engines.deepsearch.facts.declared.import_forms import (
+    ImportedModule,
+    imports_in,
+    names_module,
+    reads_all,
+)
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -25,6 +32,8 @@ from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.source.class_heads import C_FAMILY
 from sourcelight.engines.search import Target
 
+_HEADER = re.compile(r"\.(?:h|hh|hpp|hxx|hrl|inc|inl|ipp|proto|bzl|sol)$")
+"""Names of files that importing lines have with their endings."""
 MAX_MODULES = 20
 """Modules that a headline names."""
 
@@ -111,14 +120,23 @@ def find_defining_line(work: Work, name: str, notes: list[str]) -> Finding | Non
     return finding
 
 
-def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:
-    """Return the imports of a file; None if the path is not a single file, or its language is unknown."""
+@dataclass(frozen=True, slots=True)
+class _FileImports:
+    """A file, its language and what its lines import."""
+
+    target: Target
+    path: str
+    language: str
+    modules: list[ImportedModule]
+
+
+def _read_imports(work: Work, paths: PathNames, texts: FileTexts, path: str) -> _FileImports | None:
+    """Read what a file imports; None if the path is not a single file, or its language is unknown."""
     location = _file_of(work, paths, path)
     if location is None:
         return None
 
     target, file_path = location
-    texts = FileTexts(work.context)
     language = language_at(texts, target, file_path)
     if language in C_FAMILY or language.startswith("Objective-C"):
         # Lines of the preprocessor look like comments of other languages.
@@ -128,9 +146,60 @@ def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None
         lines = list(code_lines(texts, work, target.repository.name, file_path))
 
     modules = imports_in([(number, line.removeprefix("\ufeff")) for number, line in lines], language)
-    if not modules:
+    return None if modules is None else _FileImports(target, file_path, language, modules)
+
+
+def find_file_import(
+    work: Work, paths: PathNames, path: str, name: str, *, is_absence_stated: bool = True
+) -> Finding | None:
+    """Return the line of a file that imports a module, or that no line has its name; None where neither is certain.
+
+    Parameters
+    ----------
+    work
+        The question.
+    paths
+        The paths of the searched commits.
+    path
+        The file, as the question has it.
+    name
+        The module.
+    is_absence_stated
+        Whether the question is for an import alone: what a file uses may have no name in it.
+    """
+    texts = FileTexts(work.context)
+    imports = _read_imports(work, paths, texts, path)
+    if imports is None:
         return None
 
+    target, file_path = imports.target, imports.path
+    imported = next((module for module in imports.modules if names_module(module.name, name)), None)
+    if imported is not None:
+        evidence = texts.evidence(target, file_path, imported.line, imported.line, "read", 1.0)
+        return Finding(Statement(f"Yes: {code(file_path)} imports {code(imported.name)}", (evidence,)), "imports")
+
+    # The last part of a name is what a line has in any form of an import; a header has its ending there, too.
+    whole = name.strip('"<>')
+    word = whole.rpartition("/")[2] if _HEADER.search(whole) is not None else re.split(r"[./:\\]+", whole)[-1]
+    lines = texts.lines(target, file_path)
+    if not is_absence_stated or not lines or any(word.lower() in line.lower() for line in lines):
+        return None
+
+    text = f"No: no line of {code(file_path)} has {code(word)}"
+    query = f"case:no type:file file:{quote_value(f'^{escape_regexp(file_path)}$')} {quote_value(word)}"
+    finding = Finding(Statement(text), "imports", queries=[query], is_negative=True)
+    finding.method.append(f"Read {count_of(len(lines), 'line')}.")
+    return finding
+
+
+def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:
+    """Return the imports of a file; None if the path is not a single file, or its language is unknown."""
+    texts = FileTexts(work.context)
+    imports = _read_imports(work, paths, texts, path)
+    if imports is None or not imports.modules:
+        return None
+
+    target, file_path, modules = imports.target, imports.path, imports.modules
     first_lines: dict[str, int] = {}
     for module in modules:
         first_lines.setdefault(module.name, module.line)
@@ -148,7 +217,8 @@ def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None
         import_.line in lines_with_modules or import_.module in first_lines
         for import_ in (parsed.imports if parsed is not None else ())
     )
-    least = "at least " if not is_sure or len(first_lines) > len(visible) else ""
+    is_whole = is_sure and reads_all(imports.language) and len(first_lines) <= len(visible)
+    least = "" if is_whole else "at least "
     statement = Statement(f"{code(file_path)} imports {least}{join_words([code(name) for name in visible])}", evidence)
     finding = Finding(statement, "imports")
     finding.details = [

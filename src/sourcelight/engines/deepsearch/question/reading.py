@@ -206,6 +206,7 @@ def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionP
     return FactRequest(**fields, ignored=ignored_words(marked_text))
 
 
+_IMPORTING_MODULE = re.compile(r"(?:modules?|packages?|class(?:es)?|scripts?)", re.IGNORECASE)
 _IN_CLASS = frozenset({"tests", "lines", "definitions", "declared"})
 """Things that a class has, so that the file called as it tells where to count them."""
 _OF_CLASS = re.compile(
@@ -256,6 +257,9 @@ def _read_dependencies(marked_text: MarkedText) -> dict[str, Any] | None:
     if (match := WHAT_DEPENDS.search(marked_text.text)) is not None:
         noun = NOUN.search(match["noun"] or "")
         kind = kind_of_noun(noun) if noun is not None else "repositories"
+        # A module that imports another one is a file in most languages.
+        if noun is not None and _IMPORTING_MODULE.fullmatch(noun[0]) is not None:
+            kind = "files"
         if (match["noun"] and noun is None) or kind not in {"repositories", "files"}:
             return None
 

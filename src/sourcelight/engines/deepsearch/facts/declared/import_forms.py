@@ -40,6 +40,36 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "Scala": (r"\s*import\s+(?P<module>[\w.]+(?:\.\{[^}]*\}|\.[_*])?)",),
 }  # fmt: skip
 """The forms of lines that import something, by language; of a list in one line, the whole."""
+_OPEN = (r"\s*open\s+(?P<module>[A-Z][\w.]*)",)
+_PARTIAL_FORMS: Mapping[str, Sequence[str]] = {
+    "Erlang": (r"-(?:include|include_lib)\(\s*\"(?P<module>[^\"]+)\"", r"-import\(\s*(?P<module>\w+)\s*,"),
+    "OCaml": (r"\s*(?:open!?|include)\s+(?P<module>[A-Z][\w.]*)",), "F#": _OPEN,
+    "Elm": (r"import\s+(?P<module>[A-Z][\w.]*)",), "PureScript": (r"import\s+(?P<module>[A-Z][\w.]*)",),
+    "Nim": (r"\s*(?:import|from|include)\s+(?P<module>[\w./]+(?:\s*,\s*[\w./]+)*)",),
+    "Crystal": (r"\s*require\s+\"(?P<module>[^\"]+)\"",),
+    "Julia": (r"\s*(?:using|import)\s+(?P<module>\.*\w[\w.]*(?:\s*,\s*\w[\w.]*)*)",),
+    "PowerShell": (
+        r"\s*(?i:import-module|using\s+module)\s+(?:-Name\s+)?[\"']?(?P<module>[\w./\\-]+)",
+        r"\s*\.\s+[\"']?(?P<module>[\w.$/\\{}()-]+\.ps1)",
+    ),
+    "Zig": (r".*@import\(\"(?P<module>[^\"]+)\"\)",),
+    "D": (r"\s*(?:(?:public|static|private)\s+)*import\s+(?P<module>[\w.]+(?:\s*,\s*[\w.]+)*)\s*[;:]",),
+    "Fortran Free Form": (r"(?i)\s*use\b(?:\s*,\s*(?:non_)?intrinsic)?(?:\s*::)?\s+(?P<module>[a-z]\w*)",),
+    "Starlark": (r"load\(\s*\"(?P<module>[^\"]+)\"",),
+    "Solidity": (r"\s*import\b[^\"']*[\"'](?P<module>[^\"']+)[\"']",),
+    "Emacs Lisp": (r".*\(require\s+'(?P<module>[\w-]+)",),
+    "Protocol Buffer": (r"\s*import\s+(?:public\s+|weak\s+)?\"(?P<module>[^\"]+)\"",),
+    "SCSS": (r"\s*@(?:use|import|forward)\s+[\"'](?P<module>[^\"']+)[\"']",),
+    "Gleam": (r"import\s+(?P<module>[\w/]+)",), "Haxe": (r"\s*(?:import|using)\s+(?P<module>[\w.]+)",),
+    "Shell": (r"\s*(?:source|\.)\s+(?P<module>[^\s;&|]+)",),
+    "Clojure": (
+        r".*?[\[(](?P<module>[a-z][\w-]*(?:\.[\w*+!-]+)+)(?=[\s\])])",
+        r".*?\(require\s+'\[?(?P<module>[\w.-]+)",
+    ),
+}  # fmt: skip
+"""Forms of languages in which an import may go over several lines or have further forms: these are some of them."""
+_LISTED = frozenset({"Python", "Nim", "Julia", "D"})
+"""Languages in which one statement imports several modules."""
 _RUST_USE = re.compile(
     r"\s*(?:pub(?:\([^)]*\))?[ \t]+)?"
     r"(?:use[ \t]+(?P<path>(?:::)?\w+(?:::\w+)*(?:::\{[^{}]*\}|::\*)?)|extern[ \t]+crate[ \t]+(?P<crate>\w+))"
@@ -63,14 +93,14 @@ def imports_in(lines: Sequence[tuple[int, str]], language: str) -> list[Imported
     lines
         The lines of code with their numbers, from 1, without those of comments.
     language
-        The language of the file.
+        The language of the file. Of some, not all forms are known: see `reads_all`.
     """
     if language == "Go":
         return list(_go_imports(lines))
     if language == "Rust":
         return _rust_imports(lines)
 
-    forms = _FORMS.get(language)
+    forms = _FORMS.get(language) or _PARTIAL_FORMS.get(language)
     if forms is None:
         return None
 
@@ -80,10 +110,28 @@ def imports_in(lines: Sequence[tuple[int, str]], language: str) -> list[Imported
         match = next((match for pattern in patterns if (match := pattern.match(line[:_MAX_LINE]))), None)
         if match is None:
             continue
-        names = match["module"].split(",") if language == "Python" else [match["module"]]
+        names = match["module"].split(",") if language in _LISTED else [match["module"]]
         modules += [ImportedModule(re.split(r"\s+as\s+", name.strip())[0], number) for name in names]
 
     return modules
+
+
+def names_module(module: str, name: str) -> bool:
+    """Return whether what a line imports is a module of a name, or something below it: ``cats.data`` for cats."""
+    module, name = module.strip('"<>'), name.strip('"<>')
+    if any(module == name or module.startswith(f"{name}{separator}") for separator in (".", "/", "::", "\\")):
+        return True
+    return re.split(r"/|::", module.rstrip("/"))[-1] == name
+
+
+def reads_all(language: str) -> bool:
+    """Return whether the forms of a language find all imports of a file that stand on one line each."""
+    return language in _FORMS or language in {"Go", "Rust"}
+
+
+def has_forms(language: str) -> bool:
+    """Return whether any form of an import is known of a language."""
+    return reads_all(language) or language in _PARTIAL_FORMS
 
 
 _MAX_LINE = 500

@@ -72,11 +72,21 @@ _DEFINING_LINE = _patterns(
 _FILE = r"(?P<path>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z]\w{0,9})"
 _THE_FILE = rf"(?:the )?(?:file )?{_FILE}"
 _IMPORTING = r"(?:directly )?(?:import|include|require|use|load|depend (?:up)?on|pull in)"
-# "Which packages does src/app.py import?", "What are the imports of app.py?".
+_MODULE = r"(?P<name>`[^`\n]+`|\"[^\"\n]+\"|<[\w./-]+>|@?[A-Za-z][\w.@+-]*(?:(?:/|::|\\)[\w.+-]+)*)"
+_MODULE_WORD = "(?:module|package|library|crate|gem|header|namespace|file)"
+# "Which packages does src/app.py import?", "What are the imports of app.py?", "Does app.py import json?".
 _FILE_IMPORTS = _patterns(
     rf"(?:what|which)(?: {MODULE_NOUN})? (?:does|do) {_THE_FILE} {_IMPORTING}",
     rf"(?:what|which) {MODULE_NOUN} (?:are|is) (?:imported|included|required|used|loaded) (?:by|in|from) {_THE_FILE}",
     rf"(?:{_WHAT} |which are |list |show (?:me )?)(?:all )?{_THE}(?:imports|includes) (?:of|in|for) {_THE_FILE}",
+    (
+        rf"(?:does|do) {_THE_FILE} (?:already |also |still |really )?(?P<verb>{_IMPORTING}|open) (?:the )?"
+        rf"{_MODULE}(?: {_MODULE_WORD})?"
+    ),
+    (
+        rf"is (?:the )?{_MODULE}(?: {_MODULE_WORD})? (?P<verb>imported|included|required|used|loaded|opened) "
+        rf"(?:by|in|from|into) {_THE_FILE}"
+    ),
 )
 # "Which Python version does it need?", "What is the minimum version of Node?", "Go version".
 _RUNTIME_FORMS = _patterns(

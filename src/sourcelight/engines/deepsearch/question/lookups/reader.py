@@ -50,7 +50,7 @@ class Lookup:
     symbol_kind
         The noun next to the name, such as ``class``; empty without one.
     path, line
-        Of a line, its file and number; of imports, the file.
+        Of a line, its file and number; of imports, the file, and `name` is a module that it may import.
     is_when
         Whether the question asks for a date rather than a person.
     bound
@@ -150,6 +150,12 @@ _OF_VALUE = re.compile(r"value|\bset to$|\binitiali[sz]ed\b|\binitially$", re.IG
 """Words that ask for a value, so that a plain word is a name as well."""
 _CODE_ALONE = frozenset({"value", "configured", "purpose"})
 """Kinds that a plain word without a mark of code doesn't ask for."""
+_MANIFEST = re.compile(
+    r"\.(?:json|jsonc|toml|ya?ml|xml|gradle|kts|mod|txt|in|cabal|gemspec|podspec|rockspec|lock|props|\w+proj|sbt|opam|cfg|ini"
+    r"|nimble|bazel|cmake|config|edn|lockfile)$|(?:^|/)(?:project\.clj|setup\.py|mix\.exs|Package\.swift|rebar\.config|DESCRIPTION)$",
+    re.IGNORECASE,
+)
+"""Files that list packages rather than import modules."""
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
 
 
@@ -252,7 +258,11 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     if kind == "line":
         return Lookup("line", path=groups["path"].strip("`"), line=int(groups["line"]), is_when=_asks_when(groups))
     if kind == "imports":
-        return Lookup("imports", path=groups["path"].strip("`"))
+        name, path = _bare(groups.get("name", "")), groups["path"].strip("`")
+        if name and _MANIFEST.search(path) is not None:
+            return None
+        is_use = (groups.get("verb") or "").lower().startswith(("use", "depend", "pull"))
+        return Lookup("imports", name, path=path, asks="use" if is_use else "")
     if kind == "dependencies":
         return _make_dependencies(groups)
 
