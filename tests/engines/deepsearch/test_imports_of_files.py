@@ -13,7 +13,7 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
 FILES: dict[str | bytes, str | bytes | None] = {
-    "src/core.clj": '(ns mill.core\n  (:require [clojure.string :as str]\n            (mill [wheel :as w])))\n'
+    "src/core.clj": "(ns mill.core\n  (:require [clojure.string :as str]\n            (mill [wheel :as w])))\n"
     ";; (require '[clojure.data :as d])\n",
     "src/Wheel.hs": "module Wheel where\n\nimport qualified Data.Map as M\n-- import Data.Set\n",
     "src/Gear.hs": "module Gear where\n\nimport Data.Map (Map)\nimport Data.MapOther\n",

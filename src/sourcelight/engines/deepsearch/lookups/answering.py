@@ -323,6 +323,18 @@ def _find_package(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     return finding
 
 
+def _find_runtime(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return the version of a language or a tool that a project requires; a tool may be one of its packages, too."""
+    runtime = find_runtime(work, lookup.name, lookup.owner, notes)
+    if runtime is not None or lookup.name not in _TOOLS:
+        return runtime
+    return _find_package(replace(lookup, kind="dependency", asks="version"), work, notes)
+
+
+_TOOLS = frozenset(["gradle", "maven", "sbt", "bazel", "mill", "cabal", "dune", "meson", "gleam"])
+"""Tools that projects also list as packages, or whose version a key of a build has."""
+
+
 def _package_named(work: Work) -> str:
     """Return the name of the repository if the question calls it a package: one of several may have its name."""
     names = work.inquiry.pins.short_names
@@ -383,7 +395,7 @@ _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | 
     "environment": lambda _, work, notes: list_environment(work, notes),
     "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),
     "throws": lambda lookup, work, notes: find_throws(work, lookup.name, notes),
-    "runtime": lambda lookup, work, notes: find_runtime(work, lookup.name, lookup.owner, notes),
+    "runtime": _find_runtime,
     "default": _find_default,
     "difference": lambda lookup, work, notes: find_difference(work, lookup.name, lookup.owner, notes),
     "key": lambda lookup, work, notes: find_key_uses(work, lookup.name, notes),

@@ -39,14 +39,13 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     OTHER_MANIFESTS,
     PARTLY_READ,
     PLATFORM,
-    PLUGIN,
     has_part,
     has_word,
     says_scope,
 )
 
 _OWN_WORK = re.compile(
-    r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggests|build|^extras$|" + f"{PLUGIN}",
+    r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggest|recommend|image|installed|build|^extras$",
     re.IGNORECASE,
 )
 _GROUPS = {

@@ -216,8 +216,12 @@ def _license_name(lines: Sequence[str]) -> str:
     return next((name for name, phrases in _LICENSE_PHRASES if all(phrase in text for phrase in phrases)), "")
 
 
-_FILES_OF_RUNTIMES = {"powershell": r"\.psd1$", "emacs": r"^[^/]+\.el$"}
-"""Files of code whose head is a manifest for one language: in Emacs Lisp, those at the top."""
+_FILES_OF_RUNTIMES = {
+    "powershell": r"\.psd1$", "emacs": r"^[^/]+\.el$", "gradle": r"(^|/)gradle-wrapper\.properties$",
+    "maven": r"(^|/)maven-wrapper\.properties$", "sbt": r"^project/build\.properties$", "bazel": r"^\.bazelversion$",
+    "mill": r"^\.mill-version$", "solidity": r"(^|/)foundry\.toml$",
+}  # fmt: skip
+"""Further files that say which version of one language or tool is needed: in Emacs Lisp, code at the top."""
 
 
 def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Finding | None:

@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.partial_formats import (
     maven_plugins,
 )
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, is_readable, without_comments
+from sourcelight.engines.deepsearch.lookups.manifests.tool_formats import TOOL_FILES, TOOL_READERS
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
 _GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]+/?[\w./-]*)\s+(v[\w.+-]+)(.*)$")
@@ -171,6 +172,9 @@ def _composer(lines: Sequence[str]) -> Iterator[Requirement]:
     for requirement in _json(lines, ("require", "require-dev")):
         group = requirement.group if "/" in requirement.name else PLATFORM
         yield replace(requirement, group=group)
+    # What it suggests has a reason in place of a version.
+    for requirement in _json(lines, ("", "suggest")):
+        yield replace(requirement, version="")
 
 
 def _json(lines: Sequence[str], keys: Sequence[str]) -> Iterator[Requirement]:
@@ -339,13 +343,15 @@ _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]]
     *LINE_READERS,
     *NESTED_READERS,
     *PARTIAL_READERS,
+    *TOOL_READERS,
 )
 PARTLY_READ = (
+    rf"(^|/)({TOOL_FILES})$|"
     r"(^|/)(Chart\.ya?ml|[\w.-]+\.versions\.toml|Pipfile|vcpkg\.json|(Julia)?Project\.toml|shard\.yml|conanfile\.(txt|py)"
     r"|CMakeLists\.txt|[\w.-]+\.cmake|meson\.build|[\w.-]+\.podspec|Podfile|Cartfile(\.private)?|project\.clj|deps\.edn"
     r"|rebar\.config|build\.(sc|mill)|elm\.json|[\w.-]+\.opam|dune-project|[\w.-]+\.nimble|packages\.config|paket\.dependencies|MODULE\.bazel|deno\.jsonc?|jsr\.json"
     r"|package\.yaml|Makefile(\.PL)?|Build\.PL|environment\.ya?ml|[\w-]+\.tf|[\w.-]+\.gradle(\.kts)?)$"
 )
 """Regular expression for paths of further manifests, most of which are read in part: they prove no "No"."""
-READ_WHOLE = r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml|(Julia)?Project\.toml)$"
+READ_WHOLE = r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml|(Julia)?Project\.toml|(fpm|gleam)\.toml|dub\.json)$"
 """Regular expression for paths of those among them that are read whole."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import PLUGIN, Requirement
 
 _SWIFT = re.compile(r"\.package\s*\(")
 _MIX = re.compile(r"^\s*\{\s*:(\w+)\s*,\s*(?:\"([^\"]*)\")?(.*)$")
@@ -155,8 +155,11 @@ def _sbt(lines: Sequence[str]) -> Iterator[Requirement]:
     for number, line in enumerate(lines, 1):
         match = _SBT.search(line[:500])
         if match is not None and not line.lstrip().startswith("//"):
-            group = re.search(r"%\s*\"?(\w+)", match[5] or "")
-            yield Requirement(f"{match[1]}:{match[2]}", match[3] or "", group[1].lower() if group else "", number)
+            scope = re.search(r"%\s*\"?(\w+)", match[5] or "")
+            group = scope[1].lower() if scope is not None else ""
+            # A plugin of the build, which has its own form.
+            group = PLUGIN if "addSbtPlugin" in line or "addCompilerPlugin" in line else group
+            yield Requirement(f"{match[1]}:{match[2]}", match[3] or "", group, number)
 
 
 def _description(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -198,7 +201,7 @@ LINE_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement
     (r"\.(?:cs|fs|vb)proj$|^Directory\.(?:Packages|Build)\.(?:props|targets)$", _dotnet),
     (r"^build\.zig\.zon$", _zig),
     (r"\.rockspec$", _rockspec),
-    (r"^build\.sbt$", _sbt),
+    (r"\.sbt$", _sbt),
     (r"^DESCRIPTION$", _description),
     (r"^cpanfile$", _cpanfile),
 )

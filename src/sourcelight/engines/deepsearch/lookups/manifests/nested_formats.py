@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import PLUGIN, Requirement
 
-_PLUGIN = "build plugin"
 _MAX_LINE, _MAX_DEPTH = 500, 60
 
 
@@ -109,7 +108,7 @@ def _edn_entries(lines: Sequence[str], entry: re.Pattern[str]) -> Iterator[tuple
 def _edn_group(keys: Sequence[str]) -> str:
     """Return the list of an entry: its profile or alias, or that of plugins."""
     if "plugins" in keys:
-        return _PLUGIN
+        return PLUGIN
 
     for holder, noun in (("profiles", "profile"), ("aliases", "alias")):
         if holder in keys[:-1]:
@@ -149,7 +148,7 @@ def _rebar(lines: Sequence[str]) -> Iterator[Requirement]:
         around = paths.keys_at(match.start())
         group = f"profile {around[1]}" if around[:1] == ("profiles",) and len(around) > 1 else ""
         if {"plugins", "project_plugins"} & set(around):
-            group = _PLUGIN
+            group = PLUGIN
         yield Requirement(match["name"], match["range"] or match["tag"] or "", group, manifest.number_at(match.start()))
 
 

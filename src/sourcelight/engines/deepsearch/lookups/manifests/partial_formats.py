@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys, table_start
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import PLUGIN, Requirement, lines_of_keys, table_start
 
-PLUGIN, PLATFORM, BY_NAME = "build plugin", "platform", "by name"
+PLATFORM, BY_NAME = "platform", "by name"
 """Groups of what a manifest names beside packages: they are found by name, and not counted."""
 
 _MAX_LINE = 500
@@ -88,10 +88,17 @@ def _vcpkg(lines: Sequence[str]) -> Iterator[Requirement]:
 def _julia(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
     compat = data.get("compat") or {}
+    targets: dict[str, Any] = data.get("targets") or {}
+    compat_lines = lines_of_keys(lines, table_start(lines, "compat"))
     for table, group in (("deps", ""), ("weakdeps", "weak"), ("extras", "extras")):
         numbers = lines_of_keys(lines, table_start(lines, table))
         for name in data.get(table) or {}:
-            yield Requirement(name, str(compat.get(name, "")), group, numbers.get(name, 0))
+            # An extra is for the targets that name it, such as tests.
+            of_targets = [target for target, names in targets.items() if table == "extras" and name in names]
+            version_line = compat_lines.get(name, 0) if name in compat else 0
+            yield Requirement(
+                name, str(compat.get(name, "")), ", ".join(of_targets) or group, numbers.get(name, 0), version_line
+            )
 
 
 def _by_pattern(

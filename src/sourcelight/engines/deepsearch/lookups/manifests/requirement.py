@@ -6,6 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+PLUGIN = "build plugin"
+"""The group of what a build runs: it isn't counted among packages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
@@ -35,6 +38,7 @@ class Requirement:
 _COMMENTS = (
     (r"\.(?:xml|[cfv][sb]proj|props|targets|config)$", "<!--", "-->"),
     (r"\.(?:gradle|kts|swift|sbt)$", "/*", "*/"),
+    (r"\.ps[dm]?1$", "<#", "#>"),
     (r"(?:CMakeLists\.txt|\.cmake)$", "#[[", "]]"),
 )
 

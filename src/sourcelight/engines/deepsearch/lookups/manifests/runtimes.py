@@ -79,6 +79,18 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "emacs": ((r"\.el$", r"""^;;+\s*Package-Requires\s*:.*?\(emacs\s+"([^"]+)"\s*\)"""),),
     "php": ((r"composer\.json$", r"""^\s*"php"\s*:\s*"(.+?)\""""),),
     "elm": ((r"elm\.json$", r"""^\s*"elm-version"\s*:\s*"(.+?)\""""),),
+    "autoconf": ((r"configure\.(?:ac|in)$", r"^\s*AC_PREREQ\s*\(\s*\[?([\d.]+)"),),
+    "automake": ((r"configure\.(?:ac|in)$", r"^\s*AM_INIT_AUTOMAKE\s*\(\s*\[?(?:[a-z-]+\s+){0,12}(\d[\d.]+)"),),
+    "meson": ((r"meson\.build$", r"""^\s*(?:project\s*\(.*)?\bmeson_version\s*:\s*'([^']+)'"""),),
+    "gradle": ((r"gradle-wrapper\.properties$", r"^distributionUrl\s*=.*/gradle-(\d[\w.-]*?)-(?:bin|all|src)\.zip"),),
+    "maven": ((r"maven-wrapper\.properties$", r"^distributionUrl\s*=.*/apache-maven-(\d[\w.-]*?)-bin\.zip"),),
+    "sbt": ((r"build\.properties$", r"^\s*sbt\.version\s*=\s*(\S+)"),),
+    "bazel": ((r"\.bazelversion$", r"^\s*(\d[\w.]*)"),),
+    "mill": ((r"\.mill-version$", r"^\s*(\d[\w.-]*)"), (r"build\.mill$", r"^//\|\s*mill-version\s*:\s*(\S+)")),
+    "cabal": ((r"\.cabal$", r"(?i)^cabal-version\s*:\s*(.+?)\s*$"),),
+    "dune": ((r"dune-project$", r"^\s*\(lang\s+dune\s+([\d.]+)\)"),),
+    "solidity": ((r"foundry\.toml$", r"""^\s*solc(?:_version|-version)?\s*=\s*["'](.+?)["']"""),),
+    "gleam": ((r"gleam\.toml$", r"""^\s*gleam\s*=\s*["'](.+?)["']"""),),
 }
 
 RUNTIME_CLAIMS: Mapping[str, str] = {
@@ -90,7 +102,10 @@ RUNTIME_CLAIMS: Mapping[str, str] = {
     "ocaml": "requires OCaml", "julia": "requires Julia", "crystal": "requires Crystal", "nim": "requires Nim",
     "erlang": "requires Erlang/OTP", "scala": "sets the Scala version to", "kotlin": "sets the Kotlin version to",
     "c++": "sets the C++ standard to", "powershell": "requires PowerShell", "emacs": "requires Emacs",
-    "elm": "requires Elm",
+    "elm": "requires Elm", "autoconf": "requires Autoconf", "automake": "requires Automake", "meson": "requires Meson",
+    "gradle": "sets the Gradle version to", "maven": "sets the Maven version to", "sbt": "sets the sbt version to",
+    "bazel": "sets the Bazel version to", "mill": "sets the Mill version to", "cabal": "requires Cabal",
+    "dune": "requires Dune", "solidity": "sets the Solidity version to", "gleam": "requires Gleam",
 }  # fmt: skip
 """The claim that a manifest makes of the version of each language."""
 

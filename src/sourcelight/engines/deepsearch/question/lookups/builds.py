@@ -225,7 +225,7 @@ def _of_package(asks: str, match: re.Match[str]) -> BuildQuestion | None:
     if name.lower() in _NO_PACKAGE or (len(name) < 2 and name != "R"):
         return None
 
-    if owner.lower() in _NO_PACKAGE:
+    if owner.lower() in _NO_PACKAGE | _VAGUE_TAIL:
         owner = ""
 
     words = re.findall(r"[\w-]+", (groups.get("group") or "").lower())

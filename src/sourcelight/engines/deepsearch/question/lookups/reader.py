@@ -26,7 +26,9 @@ _RUNTIMES = {
     "perl": "perl", "cmake": "cmake", "terraform": "terraform", "flutter": "flutter", "ocaml": "ocaml",
     "julia": "julia", "crystal": "crystal", "nim": "nim", "erlang": "erlang", "otp": "erlang", "scala": "scala",
     "kotlin": "kotlin", "c++": "c++", "powershell": "powershell", "emacs": "emacs",
-    "elm": "elm",
+    "elm": "elm", "autoconf": "autoconf", "automake": "automake", "meson": "meson", "gradle": "gradle",
+    "maven": "maven", "sbt": "sbt", "bazel": "bazel", "mill": "mill", "cabal": "cabal", "dune": "dune",
+    "solidity": "solidity", "solc": "solidity", "gleam": "gleam",
 }  # fmt: skip
 
 
