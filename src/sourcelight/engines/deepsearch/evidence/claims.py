@@ -159,13 +159,6 @@ CLAIMS: Sequence[Claim] = (
         ("named_files.find_file_imports", "named_files.find_file_import"),
     ),
     Claim(
-        ("No: no line of `…` has `…`",),
-        "search",
-        "A complete search of the file finds neither the name of the module nor its last part, in any case.",
-        _PLACES,
-        ("named_files.find_file_import",),
-    ),
-    Claim(
         ("… of … test file… the name `…`, such as in …",),
         "lines",
         "A complete search of the files with paths of tests. The sentence says that lines have the name, not that "
@@ -333,12 +326,12 @@ CLAIMS: Sequence[Claim] = (
         ("releases.find_newest_tag", "releases.find_previous_tag"),
     ),
     Claim(
-        ("No searched file has `…`: …",),
+        ("No searched file has `…`: …", "No: no line of `…` has `…`"),
         "search",
-        "A complete search that ignores case finds no line and no path. Large files and submodules are named as not "
-        "read.",
+        "A complete search that ignores case finds no line and no path, or no line of the file that is asked about. Large "
+        "files and submodules are named as not read.",
         _PLACES,
-        ("names._prove_absence",),
+        ("names._prove_absence", "named_files.find_file_import"),
     ),
     Claim(
         ("No definition of `…` was found in …", "No … definition of `…` was found in …"),
