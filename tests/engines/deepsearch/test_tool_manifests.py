@@ -128,9 +128,9 @@ def test_what_manifests_list(path: str, text: str, expected: list[tuple[str, str
     ],
 )  # fmt: skip
 def test_versions_of_tools(path: str, text: str, runtime: str, version: str) -> None:
-    found = read_runtime(path, text.splitlines(), runtime)
-    assert found is not None
-    assert found[0] == version
+    requirement = read_runtime(path, text.splitlines(), runtime)
+    assert requirement is not None
+    assert requirement[0] == version
 
 
 @pytest.mark.parametrize(

@@ -328,8 +328,8 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("No searched file has `…`: …", "No: no line of `…` has `…`"),
         "search",
-        "A complete search that ignores case finds no line and no path, or no line of the file that is asked about. Large "
-        "files and submodules are named as not read.",
+        "A complete search that ignores case finds no line and no path, or no line of the named file. Large files and "
+        "submodules are named as not read.",
         _PLACES,
         ("names._prove_absence", "named_files.find_file_import"),
     ),

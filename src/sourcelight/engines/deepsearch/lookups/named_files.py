@@ -179,8 +179,10 @@ def find_file_import(
         return Finding(Statement(f"Yes: {code(file_path)} imports {code(imported.name)}", (evidence,)), "imports")
 
     # The last part of a name is what a line has in any form of an import; a header has its ending there, too.
-    whole = name.strip('"<>')
-    word = whole.rpartition("/")[2] if _HEADER.search(whole) is not None else re.split(r"[./:\\]+", whole)[-1]
+    bare_name = name.strip('"<>')
+    word = (
+        bare_name.rpartition("/")[2] if _HEADER.search(bare_name) is not None else re.split(r"[./:\\]+", bare_name)[-1]
+    )
     lines = texts.lines(target, file_path)
     if not is_absence_stated or not lines or any(word.lower() in line.lower() for line in lines):
         return None

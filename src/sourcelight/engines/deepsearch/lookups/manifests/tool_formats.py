@@ -160,8 +160,8 @@ def _modules_of(text: str, group: str, number: int) -> Iterator[Requirement]:
     version = _INSTALLED_VERSION.search(remaining)
     # Names come first, or behind `-Name`; further switches have values of their own.
     names = re.match(r"\s*(?:-Name\s+)?(?P<names>(?:(?!\s-[A-Za-z]).)*)", remaining, re.IGNORECASE)
-    listed = names["names"] if names is not None and group else remaining
-    for match in (_BARE if group else _QUOTED).finditer(listed):
+    list_text = names["names"] if names is not None and group else remaining
+    for match in (_BARE if group else _QUOTED).finditer(list_text):
         yield Requirement(match["name"], version["version"] if version is not None else "", group, number)
 
 
@@ -232,7 +232,7 @@ def _compose(lines: Sequence[str]) -> Iterator[Requirement]:
 
 
 def _stack(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Yield the packages below ``extra-deps:`` of Stack, whose versions stand behind their names."""
+    """Yield the packages below ``extra-deps:`` of Stack, whose versions follow their names."""
     is_inside = False
     for number, line in enumerate(lines, 1):
         text = line[:_MAX_LINE]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.engines.deepsearch.question.lookups.build_grammar import MODULE_NOUN, RUNTIME, RUNTIME_NOUN
+from sourcelight.engines.deepsearch.question.lookups.packages import DEPENDENCY_FORMS
 
 KINDS = (
     r"(?:functions?|subs?|subroutines?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
@@ -367,45 +368,6 @@ _CONFIGURED = _patterns(
 _CONFIGURED_OF = _patterns(
     rf"what (?:is|are) {_THE}(?P<name>{_SETTING})(?: {_KEY_NOUN})? (?:of|for) (?P<owner>[\w-]+) (?:set|configured) to",
 )
-_PACKAGES = r"(?:(?:third[\s-]party |external )?(?:packages?|librar(?:y|ies)|modules?|crates?|gems?|dependencies))"
-# "What does it depend on?", "List the dev dependencies".
-_DEPENDENCIES = _patterns(
-    "what (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
-    rf"(?:which|what) {_PACKAGES} (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
-    rf"(?:which|what) {_PACKAGES} (?:does|do|is|are) (?:it )?(?P<name>require|need|use)d?(?: by)?",
-    (
-        rf"(?:what are|which are|list|show) (?:me )?(?:all )?{_THE}(?:direct |runtime )?"
-        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)(?:elopment)?[\s-]+)?(?P<name>dependencies)"
-        "(?: (?:of|in|for))?"
-    ),
-    (
-        rf"(?:{_WHAT} (?:its |the )?)?(?:(?:direct|runtime|external|third[\s-]party|package) )?"
-        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?"
-        "(?:(?:nuget|npm|pip|pypi|gem|cargo|hex|pub|maven|gradle|composer|cabal|swift|python|go|ruby|rust|node) )?"
-        "(?P<name>dependencies|deps)(?: (?:of|in|for))?"
-    ),
-    (
-        "(?:does|do) (?:it )?(?:have|need|require) (?:any )?"
-        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?(?:external |third[\s-]party |runtime )?"
-        "(?P<name>dependencies|deps)"
-    ),
-    (
-        rf"(?:how many|(?:what is )?{_THE}number of) (?:direct |runtime |external |third[\s-]party )?"
-        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?(?P<name>dependencies|deps)"
-        r"(?: (?:(?:does|do) (?P<subject>[\w.+-]+(?: project)?)?(?: ?(?:have|need|require|list))?|(?:are|is) there|"
-        r"(?:of|in|for) (?P<of>[\w.+-]+)))?"
-    ),
-    (
-        "(?:which|what) (?:(?:of )?(?:the |its )?dependencies|deps|packages|crates|gems) (?:are|is) "
-        "(?:(?:only )?(?:for|used for|needed for|used in|only for|in) )?"
-        "(?P<owner>optional|dev(?:elopment)?|peer|test)(?:s|ing)?(?P<name>)(?: (?:only|ones|dependencies))?"
-    ),
-    (
-        "(?:(?:list|show) (?:me )?)?(?:the |all )?(?:packages?|librar(?:y|ies)|crates?|gems?|modules?) "
-        "(?:(?:that|which) )?(?:it|this) (?:depends on|uses|needs|requires)(?P<name>)"
-    ),
-)
-
 FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("line", _LINE),
     ("defining_line", _DEFINING_LINE),
@@ -417,7 +379,7 @@ FORMS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("environment", _ENVIRONMENT),
     ("variable", _VARIABLE),
     ("throws", _THROWS),
-    ("dependencies", _DEPENDENCIES),
+    ("dependencies", DEPENDENCY_FORMS),
     ("difference", _DIFFERENCE),
     ("tests", _TESTS),
     ("example", _EXAMPLE),

@@ -70,6 +70,48 @@ _AND_VERSION = re.compile(
 _NOUNS = re.compile(rf"(?:{NOUN}|actions?|images?)", re.IGNORECASE)
 _NAMES = re.compile(rf"(?:{PACKAGE}|{NAME})")
 
+_WHAT, _THE = r"(?:what(?:'s|\u2019s| is| are| was)?|which is)", "(?:the )?"
+_PACKAGES = r"(?:(?:third[\s-]party |external )?(?:packages?|librar(?:y|ies)|modules?|crates?|gems?|dependencies))"
+# "What does it depend on?", "List the dev dependencies".
+_DEPENDENCY_TEXTS = (
+    "what (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
+    rf"(?:which|what) {_PACKAGES} (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
+    rf"(?:which|what) {_PACKAGES} (?:does|do|is|are) (?:it )?(?P<name>require|need|use)d?(?: by)?",
+    (
+        rf"(?:what are|which are|list|show) (?:me )?(?:all )?{_THE}(?:direct |runtime )?"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)(?:elopment)?[\s-]+)?(?P<name>dependencies)"
+        "(?: (?:of|in|for))?"
+    ),
+    (
+        rf"(?:{_WHAT} (?:its |the )?)?(?:(?:direct|runtime|external|third[\s-]party|package) )?"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?"
+        "(?:(?:nuget|npm|pip|pypi|gem|cargo|hex|pub|maven|gradle|composer|cabal|swift|python|go|ruby|rust|node) )?"
+        "(?P<name>dependencies|deps)(?: (?:of|in|for))?"
+    ),
+    (
+        "(?:does|do) (?:it )?(?:have|need|require) (?:any )?"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?(?:external |third[\s-]party |runtime )?"
+        "(?P<name>dependencies|deps)"
+    ),
+    (
+        rf"(?:how many|(?:what is )?{_THE}number of) (?:direct |runtime |external |third[\s-]party )?"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?(?P<name>dependencies|deps)"
+        r"(?: (?:(?:does|do) (?P<subject>[\w.+-]+(?: project)?)?(?: ?(?:have|need|require|list))?|(?:are|is) there|"
+        r"(?:of|in|for) (?P<of>[\w.+-]+)))?"
+    ),
+    (
+        "(?:which|what) (?:(?:of )?(?:the |its )?dependencies|deps|packages|crates|gems) (?:are|is) "
+        "(?:(?:only )?(?:for|used for|needed for|used in|only for|in) )?"
+        "(?P<owner>optional|dev(?:elopment)?|peer|test)(?:s|ing)?(?P<name>)(?: (?:only|ones|dependencies))?"
+    ),
+    (
+        "(?:(?:list|show) (?:me )?)?(?:the |all )?(?:packages?|librar(?:y|ies)|crates?|gems?|modules?) "
+        "(?:(?:that|which) )?(?:it|this) (?:depends on|uses|needs|requires)(?P<name>)"
+    ),
+)
+DEPENDENCY_FORMS = tuple(re.compile(rf"^{text}$", re.IGNORECASE) for text in _DEPENDENCY_TEXTS)
+"""The forms of questions for all packages of a manifest, or of a list such as that for development."""
+
 
 @dataclass(frozen=True, slots=True)
 class FreePackageQuestion:
