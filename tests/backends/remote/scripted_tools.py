@@ -57,7 +57,7 @@ class ScriptedTools:
     A reply is a result, or an exception to raise; ``"wait"`` waits until the caller hangs up, which sets `hung_up`.
     `busy` are refusals, with their headers, that requests for tools and JSON get before anything else. `stream` gives
     the bytes of a search from its parameters; `posts` give JSON by path, a tuple being a status and a value; `gets` are
-    bodies by path, with their type.
+    bodies by path, with their type. `tool_cursor` is the next cursor of each page of tools.
     """
 
     tools: Mapping[str, tuple[Mapping[str, Any], Reply]]
@@ -68,6 +68,7 @@ class ScriptedTools:
     stream: Callable[[dict[str, str]], bytes] | None = None
     posts: Mapping[str, Callable[[dict[str, Any]], Any]] = field(default_factory=dict)
     gets: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
+    tool_cursor: str | None = None
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     searches: list[str] = field(default_factory=list)
     listing: int = 0
@@ -122,7 +123,8 @@ class ScriptedTools:
             del params
             self.listing += 1
             return types.ListToolsResult(
-                tools=[types.Tool(name=n, description="scripted", input_schema=dict(s)) for n, (s, _) in tools.items()]
+                tools=[types.Tool(name=n, description="scripted", input_schema=dict(s)) for n, (s, _) in tools.items()],
+                next_cursor=self.tool_cursor,
             )
 
         async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:

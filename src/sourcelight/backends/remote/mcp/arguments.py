@@ -25,6 +25,50 @@ _OTHER_NAMES: Mapping[str, Sequence[str]] = {
 """Names of an argument at other servers, the likeliest first."""
 
 
+_MAX_LIMIT = 2**31 - 1  # the largest that any service takes
+
+
+def readable_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what calls read of an input schema: types and limits of arguments, and the required ones.
+
+    A service may have written any part of it wrong; such a part counts as absent.
+    """
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, Mapping):
+        properties = {}
+    return {
+        "properties": {name: _readable_property(property_schema) for name, property_schema in properties.items()},
+        "required": [name for name in required if isinstance(name, str)] if isinstance(required, list) else [],
+        "additionalProperties": schema.get("additionalProperties", True),
+    }
+
+
+def _readable_property(schema: Any) -> dict[str, Any]:
+    if not isinstance(schema, Mapping):
+        return {"type": []}
+
+    limits = {}
+    for name in ("minimum", "maximum"):
+        limit = schema.get(name)
+        if isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= _MAX_LIMIT:
+            limits[name] = limit
+    return {"type": sorted(_types_of(schema)), **limits}
+
+
+def _types_of(schema: Mapping[str, Any]) -> set[str]:
+    """Return the types that a schema accepts: one, a list of them, or those of its options."""
+    types: set[str] = set()
+    options = [option for key in ("anyOf", "oneOf") for option in _list_of(schema.get(key))]
+    for part in (schema, *options):
+        own_types = part.get("type") if isinstance(part, Mapping) else None
+        types.update(kind for kind in [own_types, *_list_of(own_types)] if isinstance(kind, str))
+    return types
+
+
+def _list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def accepted_name(schema: Mapping[str, Any], *names: str) -> str | None:
     """Return the first of `names` that a server accepts, or its name there, or None if it accepts none."""
     properties = schema.get("properties", {})
@@ -59,7 +103,7 @@ def fit_arguments(call: str, arguments: Mapping[str, Any], schema: Mapping[str, 
     arguments
         Arguments by the names of the service's documents.
     schema
-        Input schema of the tool at the server.
+        Input schema of the tool at the server, as `readable_schema` returns it.
 
     Raises
     ------
@@ -95,7 +139,7 @@ def fit_arguments(call: str, arguments: Mapping[str, Any], schema: Mapping[str, 
 
 def _shape_value(call: str, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     """Return a value as a list or as a single value, whichever a server accepts."""
-    types = _types_of(schema)
+    types = schema["type"]
     if isinstance(value, list | tuple):
         if "array" in types or not types:
             return list(value)
@@ -107,12 +151,3 @@ def _shape_value(call: str, name: str, value: Any, schema: Mapping[str, Any]) ->
         return [value]
 
     return value
-
-
-def _types_of(schema: Mapping[str, Any]) -> set[str]:
-    """Return the types that a schema accepts: one, a list of them, or those of its options."""
-    own_types = schema.get("type", [])
-    types = {own_types} if isinstance(own_types, str) else set(own_types)
-    for option in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        types |= _types_of(option)
-    return types

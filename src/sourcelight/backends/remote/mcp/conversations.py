@@ -6,9 +6,10 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sourcelight.backends.remote.mcp.payloads import notices
+from sourcelight.backends.remote.mcp.payloads import is_cut, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.conversations import SCOPE
 
@@ -30,19 +31,19 @@ async def _deepsearch(request: ToolRequest) -> ToolResult:
     if isinstance(value, str):
         value = _parse_answer(value)
 
-    extra_fields = _extra_fields(value)
-    sources = value.get("sources") or ()
+    extra_fields = _extra_fields(request, value)
+    sources = _objects(request, value, "sources")
     question = {"question": request.arguments["question"], "sources": sources, **extra_fields}
     info = {
-        "status": str(value.get("status") or "completed"),
-        "title": value.get("title", ""),
-        "url": value.get("url", ""),
-        "read_token": value.get("readToken") or _token_of(str(value.get("url") or "")),
-        "answer": value.get("answer", ""),
-        "sources": _copy_all(sources),
+        "status": _text(value, "status") or "completed",
+        "title": _text(value, "title"),
+        "url": _text(value, "url"),
+        "read_token": _text(value, "readToken") or _token_of(_text(value, "url")),
+        "answer": _text(value, "answer"),
+        "sources": sources,
         **extra_fields,
     }
-    return _answer(request, [question], info, notices(value))
+    return _answer(request, [question], info, value)
 
 
 def _parse_answer(text: str) -> dict[str, Any]:
@@ -71,45 +72,88 @@ async def _deepsearch_read(request: ToolRequest) -> ToolResult:
     if isinstance(value, str):
         value = _parse_conversation(value)
 
-    questions = [_question(question) for question in value.get("questions") or ()]
+    questions = [_question(request, question) for question in _entries(request, value, "questions")]
     info = {
-        "status": str(value.get("status") or "completed"),
-        "title": value.get("title", ""),
-        "share_url": value.get("shareUrl", ""),
-        "created_at": value.get("createdAt", ""),
-        "updated_at": value.get("updatedAt", ""),
+        "status": _text(value, "status") or "completed",
+        "title": _text(value, "title"),
+        "share_url": _text(value, "shareUrl"),
+        "created_at": _text(value, "createdAt"),
+        "updated_at": _text(value, "updatedAt"),
         "questions": questions,
     }
-    return _answer(request, questions, info, notices(value))
+    return _answer(request, questions, info, value)
 
 
-def _question(question: Fields) -> dict[str, Any]:
+def _question(request: ToolRequest, question: Fields) -> dict[str, Any]:
     return {
-        "question": question.get("question", ""),
-        "answer": question.get("answer", ""),
-        "status": question.get("status", "completed"),
-        "sources": _copy_all(question.get("sources")),
-        **_extra_fields(question),
+        "question": _text(question, "question"),
+        "answer": _text(question, "answer"),
+        "status": _text(question, "status") or "completed",
+        "sources": _objects(request, question, "sources"),
+        **_extra_fields(request, question),
     }
 
 
-def _extra_fields(value: Fields) -> dict[str, Any]:
+def _extra_fields(request: ToolRequest, value: Fields) -> dict[str, Any]:
     """Return the fields that only sourcelight services have."""
+    stats, error = value.get("stats"), value.get("error")
+    follow_ups = value.get("suggestedFollowups")
     return {
-        "suggested_followups": list(value.get("suggestedFollowups") or ()),
-        "stats": dict(value.get("stats") or {}),
-        "rejected": _copy_all(value.get("rejected")),
-        "tables": _copy_all(value.get("tables")),
-        "pins": _copy_all(value.get("pins")),
-        "researcher": str(value.get("researcher") or ""),
-        "model": str(value.get("model") or ""),
-        "error": dict(value.get("error") or {}),
-        "state": str(value.get("state") or value.get("status") or "completed"),
+        "suggested_followups": [text for text in follow_ups or () if isinstance(text, str)],
+        "stats": dict(stats) if isinstance(stats, Mapping) else {},
+        "rejected": _objects(request, value, "rejected"),
+        "tables": [_table(request, table) for table in _entries(request, value, "tables")],
+        "pins": _objects(request, value, "pins"),
+        "researcher": _text(value, "researcher"),
+        "model": _text(value, "model"),
+        "error": dict(error) if isinstance(error, Mapping) else {},
+        "state": _text(value, "state") or _text(value, "status") or "completed",
     }
 
 
-def _copy_all(objects: Sequence[Fields] | None) -> list[dict[str, Any]]:
-    return [dict(item) for item in objects or ()]
+def _text(value: Fields, key: str) -> str:
+    """Return a text; empty for a value of another type, of which a reader could make nothing."""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
+
+
+def _entries(request: ToolRequest, value: Fields, key: str) -> list[Fields]:
+    """Return the objects of a list, and record how many entries are none."""
+    entries = value.get(key) or []
+    if not isinstance(entries, list):
+        request.doubts.append(f"The service sent {key} that can't be read.")
+        return []
+
+    objects = [entry for entry in entries if isinstance(entry, Mapping)]
+    _count_lost(request, len(entries) - len(objects), key)
+    return objects
+
+
+def _objects(request: ToolRequest, value: Fields, key: str) -> list[dict[str, Any]]:
+    """Return the objects of a list with their texts, numbers and nulls."""
+    return [
+        {name: field for name, field in entry.items() if _is_plain(field)} for entry in _entries(request, value, key)
+    ]
+
+
+def _table(request: ToolRequest, table: Fields) -> dict[str, Any]:
+    """Return a counted table with the rows that have a value for each of its columns."""
+    columns, rows = table.get("columns"), table.get("rows")
+    columns = [str(name) for name in columns] if isinstance(columns, list) else []
+    rows = rows if isinstance(rows, list) else []
+    readable = [row for row in rows if isinstance(row, list) and len(row) == len(columns) and all(map(_is_plain, row))]
+    _count_lost(request, len(rows) - len(readable), "a table")
+    plain_fields = {name: field for name, field in table.items() if _is_plain(field)}
+    return plain_fields | {"columns": columns, "rows": readable}
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _count_lost(request: ToolRequest, count: int, container: str) -> None:
+    if count:
+        request.doubts.append(f"The service sent {count_of(count, 'entry')} in {container} that can't be read.")
 
 
 def _parse_conversation(text: str) -> dict[str, Any]:
@@ -159,19 +203,18 @@ def _type_of(link: str) -> str:
     return "search" if link.startswith("/search?") else "repository"
 
 
-def _answer(
-    request: ToolRequest, questions: Sequence[Fields], info: dict[str, Any], notices: tuple[str, ...]
-) -> ToolResult:
-    complete = info["status"] == "completed"
-    if not complete and not notices:
-        notices = (_STILL_RUNNING,)
+def _answer(request: ToolRequest, questions: Sequence[Fields], info: dict[str, Any], value: Fields) -> ToolResult:
+    is_done = info["status"] == "completed"
+    messages = notices(value)
+    if not is_done and not messages:
+        messages = (_STILL_RUNNING,)
 
     return ToolResult(
         columns="conversation",
         table=table_of_rows("conversation", list(_rows(request, questions))),
         attributes=info,
-        complete=complete,
-        notices=notices,
+        complete=is_done and not is_cut(value),
+        notices=messages,
     )
 
 

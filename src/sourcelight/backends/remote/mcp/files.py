@@ -118,6 +118,7 @@ async def _read_listing(request: ToolRequest) -> _Listing | ToolResult:
     properties = (await request.schema()).get("properties", {})
     page_arguments = dict(arguments)
     listing = _Listing(cursor=arguments.get("after"))
+    cursors = {listing.cursor}
     for _ in range(_MAX_PAGES):
         value = (await request.ask(page_arguments)).read(("files",))
         if isinstance(value, str):
@@ -136,10 +137,13 @@ async def _read_listing(request: ToolRequest) -> _Listing | ToolResult:
         listing.is_truncated = is_cut(value) or bool(page.get("hasNextPage"))
         cursor = page.get("endCursor")
 
-        # An empty page with a cursor would be requested again and again.
+        # An empty page with a cursor, or a cursor that comes back, would be requested again and again.
         if not listing.is_truncated or not cursor or not entries or "after" not in properties:
             break
+        if cursor in cursors:
+            break
 
+        cursors.add(cursor)
         page_arguments["after"] = listing.cursor = cursor
         if "revision" in properties and listing.info.get("commit"):
             page_arguments["revision"] = listing.info["commit"]  # the branch may move between two pages
@@ -225,6 +229,7 @@ async def _read_repository_pages(request: ToolRequest) -> list[_RepositoryPage] 
         arguments[size_name] = page_size
 
     pages: list[_RepositoryPage] = []
+    cursors = {arguments.get("after")}
     count = 0
     while len(pages) < _MAX_PAGES:
         value = (await request.ask(arguments)).read(("repos",))
@@ -235,11 +240,12 @@ async def _read_repository_pages(request: ToolRequest) -> list[_RepositoryPage] 
         pages.append(page)
         count += len(page.entries)
         request.report("listing repositories", count)
-        # An empty page with a cursor would be requested again and again.
-        can_read_on = has_cursor and page.has_next and page.cursor and page.entries
+        # An empty page with a cursor, or a cursor that comes back, would be requested again and again.
+        can_read_on = has_cursor and page.has_next and page.cursor and page.entries and page.cursor not in cursors
         if limit is not None or not can_read_on:
             break
 
+        cursors.add(page.cursor)
         arguments["after"] = page.cursor
 
     return pages

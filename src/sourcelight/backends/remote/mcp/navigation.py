@@ -172,19 +172,19 @@ def _is_precise(entry: Mapping[str, Any]) -> bool:
 
 def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     location = _location(request, entry)
-    for chunk in entry.get("chunks") or ():
+    for chunk, _, text_chunks in request.chunks_of(entry):
         columns = {"precise": chunk.get("precise", _is_precise(chunk))}
         if "how" in chunk:
             columns["container"] = ""  # omitted where it is empty
         columns |= {name: chunk[name] for name in _REFERENCE_FIELDS if name in chunk}
         columns |= _rename(chunk, _CELL_COLUMNS)
-        for line in _reference_lines(chunk, request.arguments["symbol"]):
+        for line in _reference_lines(chunk, text_chunks, request.arguments["symbol"]):
             yield {**location, **line.columns(), **columns}
 
 
-def _reference_lines(chunk: Mapping[str, Any], symbol: str) -> Iterator[_SymbolLine]:
+def _reference_lines(chunk: Mapping[str, Any], text_chunks: Sequence[TextChunk], symbol: str) -> Iterator[_SymbolLine]:
     """Yield the lines of a chunk that its ranges name; without ranges, the one that is most likely."""
-    for text_chunk in parse_chunks(str(chunk.get("content") or "")):
+    for text_chunk in text_chunks:
         spans = [span for span in chunk.get("ranges") or () if text_chunk.has_line(span["line"])]
         for span in spans:
             line = chunk.get("text") or text_chunk.line(span["line"])

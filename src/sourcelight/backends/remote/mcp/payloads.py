@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import orjson
+
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound, SourcelightError, ToolError
 from sourcelight.core.markup.counts import count_of, join_words
@@ -136,6 +138,14 @@ class Payload:
         value = self.read(("text",))
         return value if isinstance(value, str) else str(value.get("text") or "")
 
+    @property
+    def size(self) -> int:
+        """Bytes of the answer, about."""
+        if not self.structured:
+            return sum(map(len, self.texts))
+        # Services send typed content twice, once as text; a hostile one may leave out either.
+        return max(sum(map(len, self.texts)), _json_size(self.structured))
+
     def check(self) -> None:
         """Record a doubt about an answer without content, and about content that isn't text."""
         if self.other:
@@ -172,6 +182,13 @@ class Payload:
             if missing:
                 self.doubts.append(f"The service sent {count_of(missing, 'entry')} in {key} that can't be read.")
         return readable
+
+
+def _json_size(value: Mapping[str, Any]) -> int:
+    try:
+        return len(orjson.dumps(value))
+    except TypeError:  # invalid Unicode, or a number of more than 64 bits
+        return len(json.dumps(value))
 
 
 def _has_name(entry: Mapping[str, Any], key: str) -> bool:

@@ -33,16 +33,20 @@ class _FilePart:
             self.notices = parse_notes(text)
         else:
             info = value
-            url, text = str(value.get("url") or ""), str(value.get("content") or "")
+            content = value.get("content")
+            url, text = str(value.get("url") or ""), content if isinstance(content, str) else ""
             self.notices = notices(value)
 
         blob = request.blob(url)
         self.text = text
         self.commit = str(info.get("commit") or blob.commit)
         self.path = str(info.get("path") or blob.path or request.arguments["path"])
-        self.total: int | None = info.get("totalLines")
+        total = info.get("totalLines")
+        self.total = total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
         self.unnumbered = unnumbered_lines(text)
-        self.is_truncated = is_cut(info) or bool(self.unnumbered)
+        # An empty file has an empty content; without any, or with a null, nothing is known.
+        has_content = isinstance(value, str) or isinstance(value.get("content"), str)
+        self.is_truncated = is_cut(info) or bool(self.unnumbered) or not has_content
         self.lines = _numbered_lines(text, end)
         last_line = self.lines.get(self.last)
         if self.total is None and last_line == "" and (self.unnumbered or not text.endswith("\n")):
@@ -106,7 +110,8 @@ class _FileReader:
             self._arguments[name] = part.commit  # a branch may move between two parts
 
         if not self.lines:
-            if not part.is_truncated:
+            is_behind_end = self.total is None or self.first > self.total
+            if is_behind_end and not part.is_truncated:
                 return ""
             return "The service returns no lines of this file."
 

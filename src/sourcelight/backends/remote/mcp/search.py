@@ -21,7 +21,6 @@ from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.backends.remote.mcp.text_forms import (
     TextChunk,
     means_empty,
-    parse_chunks,
     parse_files,
     unnumbered_lines,
 )
@@ -155,13 +154,12 @@ def _typed_block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[st
         "score": block.get("score"),
         "chunks_left_out": int(block.get("chunksLeftOut") or 0),
     }
-    chunks = block.get("chunks")
-    if not chunks:
+    if not block.get("chunks"):
         return [_path_row(location)]
 
     rows = []
-    for chunk in chunks:
-        for text_chunk in _text_chunks(str(chunk.get("content") or "")):
+    for chunk, content, text_chunks in request.chunks_of(block):
+        for text_chunk in _without_counted_end(text_chunks, content):
             row = _chunk_row(location, text_chunk)
             row["match_count"] = chunk.get("matchCount")
             row["truncated"] = row["truncated"] or bool(chunk.get("truncated"))
@@ -172,8 +170,7 @@ def _typed_block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[st
     return rows
 
 
-def _text_chunks(content: str) -> list[TextChunk]:
-    chunks = parse_chunks(content)
+def _without_counted_end(chunks: list[TextChunk], content: str) -> list[TextChunk]:
     if chunks and chunks[-1].lines[-1] == "" and not content.endswith("\n"):
         # One generation of services counts the text after the last newline as a line.
         chunks[-1].lines.pop()

@@ -24,6 +24,7 @@ from sourcelight.backends.remote.endpoint import (
     hide,
     refusal_error,
 )
+from sourcelight.backends.remote.mcp.arguments import readable_schema
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
 from sourcelight.backends.remote.recording import LIVE, Route, route
 from sourcelight.core.batches.results import CallObserver, ToolProgress
@@ -34,7 +35,7 @@ CALL_TIMEOUT_S = 300.0
 
 _MAX_REFUSAL_CHARS = 2000
 _MAX_STAGE_CHARS = 500
-_MAX_PAGES = 100
+_MAX_PAGES, _MAX_TOOLS = 100, 10_000
 _UNWIND_S = 0.1
 
 # This module raises its errors; its log lines would appear in a notebook.
@@ -49,6 +50,11 @@ class ServerTool:
     name: str
     schema: Mapping[str, Any]
     description: str = ""
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The readable parts of the schema, which the server may have written wrong."""
+        return readable_schema(self.schema)
 
 
 class McpSession:
@@ -106,15 +112,15 @@ class McpSession:
     async def _list_tools(self) -> Mapping[str, ServerTool]:
         tools: dict[str, ServerTool] = {}
         cursor = None
+        cursors: set[str | None] = set()
 
         # Bounded, because a broken service may send a next cursor without end.
-        for _ in range(_MAX_PAGES):
+        while cursor not in cursors and len(cursors) < _MAX_PAGES and len(tools) < _MAX_TOOLS:
+            cursors.add(cursor)
             page = await self._ask(lambda client, cursor=cursor: client.list_tools(cursor=cursor))
             for tool in page.tools:
                 tools[tool.name.removeprefix("sg_")] = ServerTool(tool.name, tool.input_schema, tool.description or "")
             cursor = page.next_cursor
-            if cursor is None:
-                break
 
         return tools
 

@@ -16,12 +16,13 @@ from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
 from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
 from sourcelight.core.answer_size import MAX_TOKENS
 from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult
-from sourcelight.core.errors import NotFound, SourcelightError, UnsupportedTool
+from sourcelight.core.errors import NotFound, ProtocolError, SourcelightError, UnsupportedTool
 from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.tools.tool import MAX_TOKENS_ARGUMENT
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
+_MAX_REASON_CHARS = 300
 _ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     **files.ANSWERS,
     **read_file.ANSWERS,
@@ -75,8 +76,14 @@ class RemoteTools:
             raise
         except FORM_ERRORS as exc:
             # A field of another type than its name says, somewhere in the answer.
-            if request.last is None:
+            if request.last is None and not request.received.newest:
                 raise
+            if request.last is None:
+                # An analysis, which is made of other calls: the text of one of them is no answer to it.
+                tool, reason = request.received.newest, str(exc)[:_MAX_REASON_CHARS]
+                raise ProtocolError(
+                    f"{name}: the service's answer to {tool} is malformed: {reason}", excerpt=reason
+                ) from exc
             result = keep_text(name, request.last.as_text(), f"The service's answer is malformed ({exc}).")
 
         if not request.doubts:
@@ -107,7 +114,7 @@ class RemoteTools:
     ) -> ToolReply:
         """Call a tool as the service advertises it."""
         session = await self._session_with(name, (*_PATHS, _DEEP_SEARCH))
-        schema = (await session.tools())[name].schema
+        schema = (await session.tools())[name].arguments
         payload = await session.call(name, fit_arguments(name, arguments, schema), observer)
         return ToolReply(payload.structured, payload.texts, payload.other)
 
@@ -118,7 +125,7 @@ class RemoteTools:
     async def ask(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> Payload:
         """Call a tool on the first endpoint that has it."""
         session = await self._session_with(name)
-        schema = (await session.tools())[name].schema
+        schema = (await session.tools())[name].arguments
         if MAX_TOKENS_ARGUMENT in schema.get("properties", {}):
             # A service that truncates names this argument; DataFrames need the full answer.
             arguments = {**arguments, MAX_TOKENS_ARGUMENT: MAX_TOKENS}

@@ -157,6 +157,7 @@ async def read_comparison(request: ToolRequest, arguments: dict[str, Any]) -> Co
 
     rows: list[dict[str, Any]] = []
     comparison = ComparisonPages(rows, {})
+    cursors = {arguments.get("after")}
     for _ in range(_MAX_PAGES):
         value = (await request.ask(arguments, "compare_revisions")).read(("fileDiffs",))
         page = _to_payload(value, arguments) if isinstance(value, str) else value
@@ -166,9 +167,10 @@ async def read_comparison(request: ToolRequest, arguments: dict[str, Any]) -> Co
         comparison = ComparisonPages(rows, page)
         request.report("comparing", len(rows), int(comparison.totals.get("files") or 0), "files")
         cursor = comparison.page_info.get("endCursor")
-        if limit is not None or not comparison.has_more or not cursor:
+        if limit is not None or not comparison.has_more or not cursor or cursor in cursors:
             break
 
+        cursors.add(cursor)
         arguments["after"] = cursor
 
     return comparison
