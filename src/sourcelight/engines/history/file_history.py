@@ -3,13 +3,24 @@
 A file has the changes of its path. A commit that renamed another file to the path ends it for all earlier commits:
 there the other path counts, and on branches that don't have the rename, both do. Older files of the same path count
 too if no rename put the file there, as ``git log --follow`` has them. Merges have no changes; copies aren't followed.
+
+For example::
+
+    4  merges 2 and 3
+    3  edits old.py, on a branch from 1
+    2  renames old.py to new.py
+    1  adds old.py
+
+The file that commit 4 calls ``new.py`` has the changes of 2, 3 and 1: the name ``new.py`` counts where rename 2 isn't
+still to come, and the name ``old.py`` where rename 2 hasn't been made. An older file ``new.py`` in commit 1 is another.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +34,10 @@ _CHECK_EVERY = 5_000
 """Commits between two looks at whether the caller asked to stop."""
 
 _MAX_SCOPES = 16
-"""Parts of a history in which a file has the same name, by way of different renames; more are united."""
+"""Scopes of one name of a file; further ones widen the last, since branches that rename to and fro double them."""
+
+_NO_FILE = -1
+"""Stands for the index of a file where a path is none of the requested ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,203 +60,315 @@ def follow_file(
     history: History, layout: Layout, commits: BoolArray, path: bytes, cancellation: Cancellation
 ) -> ChangeNumbers:
     """Return the changes of the file that the newest of the `commits` call `path`, newest commit first."""
-    numbers = np.sort(follow_files(history, layout, commits, [path], cancellation).change)
-    changed_in = history.changes.commit[numbers].astype(np.int64)
-    order = np.lexsort((numbers, -changed_in, -history.commits.commit_time[changed_in]))
-    return ChangeNumbers(numbers[order])
+    changes = np.sort(follow_files(history, layout, commits, [path], cancellation).change)
+    commit_numbers = history.changes.commit[changes].astype(np.int64)
+    commit_times = history.commits.commit_time[commit_numbers]
+    newest_first = np.lexsort((changes, -commit_numbers, -commit_times))
+    return ChangeNumbers(changes[newest_first])
 
 
 def follow_files(
     history: History, layout: Layout, commits: BoolArray, paths: Sequence[bytes], cancellation: Cancellation
 ) -> FileChanges:
     """Return the changes of the files that the newest of the `commits`, a mask, call `paths`."""
-    number_of = {path: index for index, path in enumerate(paths)}
-    file_of = np.array([number_of.get(name, -1) for name in layout.names] or [-1], np.int64)
-    changes = history.changes
-    renames = np.flatnonzero((changes.status == RENAMED) & commits[changes.commit])
+    file_of_path = _files_of_paths(layout, paths)
+    changes = np.flatnonzero(commits[history.changes.commit])
+    renames = changes[history.changes.status[changes] == RENAMED]
+    is_renamed_to = np.zeros(len(layout.names), np.bool_)
+    is_renamed_to[layout.path[renames]] = True
 
-    # No rename led to most files, so their changes are their path's.
-    is_renamed = np.zeros(len(file_of), np.bool_)
-    is_renamed[layout.path[renames]] = True
-    rows = np.flatnonzero(commits[changes.commit])
-    simple = np.where(is_renamed, -1, file_of)
-    new, old = simple[layout.path[rows]], simple[layout.old_path[rows]]
-    is_left_behind = (old >= 0) & (old != new)
-    files, numbers = [new[new >= 0], old[is_left_behind]], [rows[new >= 0], rows[is_left_behind]]
-    renamed_paths = np.flatnonzero(is_renamed & (file_of >= 0)).tolist()
+    # No rename led to most files, so that the changes of their path are theirs.
+    unrenamed = _changes_of_paths(layout, changes, np.where(is_renamed_to, _NO_FILE, file_of_path))
+    files, numbers = [unrenamed.file], [unrenamed.change]
+
+    renamed_paths = np.flatnonzero(is_renamed_to & (file_of_path != _NO_FILE)).tolist()
     if renamed_paths:
-        names = _FileNames.of_renames(history, layout, renames, renamed_paths, commits, cancellation)
-        rows_by_path = _rows_by_path(layout, rows, names.sources)
+        names = _FileNames.from_renames(history, layout, renames, renamed_paths, commits, cancellation)
+        changes_by_path = _group_by_path(layout, changes, list(names.renames_to))
         for path in renamed_paths:
-            of_file = names.changes_of(path, rows_by_path, changes.commit)
-            files.append(np.full(len(of_file), file_of[path], np.int64))
+            of_file = names.changes_of(path, changes_by_path, history.changes.commit)
+            files.append(np.full(len(of_file), file_of_path[path], np.int64))
             numbers.append(of_file)
 
-    file, change = np.concatenate(files), np.concatenate(numbers)
+    file = np.concatenate(files)
+    change = np.concatenate(numbers)
     order = np.lexsort((change, file))
     return FileChanges(file[order], change[order])
 
 
-def _rows_by_path(layout: Layout, rows: Int64Array, paths: Iterable[int]) -> dict[int, Int64Array]:
-    """Return the changes of some paths, by either name of a renamed file."""
-    is_requested = np.zeros(len(layout.names), np.bool_)
-    is_requested[list(paths)] = True
-    selected: dict[int, list[int]] = {path: [] for path in np.flatnonzero(is_requested).tolist()}
-    rows = rows[is_requested[layout.path[rows]] | is_requested[layout.old_path[rows]]]
-    for row, path, old in zip(rows.tolist(), layout.path[rows].tolist(), layout.old_path[rows].tolist(), strict=True):
-        for name in {path, old}:
-            if name in selected:
-                selected[name].append(row)
+def _files_of_paths(layout: Layout, paths: Sequence[bytes]) -> Int64Array:
+    """Return the index among `paths` of each path of a layout, or `_NO_FILE`."""
+    file_of_name = {path: file for file, path in enumerate(paths)}
+    files = [file_of_name.get(name, _NO_FILE) for name in layout.names]
+    return np.array(files, np.int64)
 
-    return {path: np.array(of_path, np.int64) for path, of_path in selected.items()}
+
+def _changes_of_paths(layout: Layout, changes: Int64Array, file_of_path: Int64Array) -> FileChanges:
+    """Return the changes of files that have had one path.
+
+    A rename counts for both of its paths: the file that it took away from a path had the path until then.
+    """
+    new_file = file_of_path[layout.path[changes]]
+    old_file = file_of_path[layout.old_path[changes]]
+    has_new = new_file != _NO_FILE
+    is_taken_away = (old_file != _NO_FILE) & (old_file != new_file)
+    return FileChanges(
+        file=np.concatenate([new_file[has_new], old_file[is_taken_away]]),
+        change=np.concatenate([changes[has_new], changes[is_taken_away]]),
+    )
+
+
+def _group_by_path(layout: Layout, changes: Int64Array, paths: Sequence[int]) -> dict[int, Int64Array]:
+    """Return the changes of each of some paths; a rename counts for both of its paths."""
+    is_requested = np.zeros(len(layout.names), np.bool_)
+    is_requested[paths] = True
+    changes = changes[is_requested[layout.path[changes]] | is_requested[layout.old_path[changes]]]
+    new_paths = layout.path[changes].tolist()
+    old_paths = layout.old_path[changes].tolist()
+
+    by_path: dict[int, list[int]] = {path: [] for path in paths}
+    for change, new_path, old_path in zip(changes.tolist(), new_paths, old_paths, strict=True):
+        if new_path in by_path:
+            by_path[new_path].append(change)
+        if old_path in by_path and old_path != new_path:
+            by_path[old_path].append(change)
+
+    return {path: np.array(of_path, np.int64) for path, of_path in by_path.items()}
+
+
+class _Rename(NamedTuple):
+    """One rename to a path: the number of its commit, and of the path that the file had before."""
+
+    commit: int
+    old_path: int
 
 
 @dataclass(slots=True)
 class _NameScope:
-    """Commits in which a file has one name: without some renames behind them, and not before some others.
+    """The commits in which a file has one name. Sets of renames are integers with one bit for each.
 
-    Renames are bits. `without` are those after which the file has a later name, `ended_by` those to this name, before
-    which it has an earlier one.
+    Attributes
+    ----------
+    renames_away
+        Renames after which the file has a later name: commits with one of them behind them are outside.
+    renames_to
+        Renames that gave the file this name, as far as they are known: commits before one of them are outside.
     """
 
-    without: int
-    ended_by: int = 0
+    renames_away: int
+    renames_to: int = 0
 
 
 @dataclass(slots=True)
 class _FileNames:
-    """The renames of some files, and which of them each commit has behind or before it.
-
-    A set of commits with renames is an integer with one bit for each, so that a commit that renames nothing shares the
-    integer of its parent.
+    """The renames of some files, and which of them each commit has behind or ahead of it.
 
     Attributes
     ----------
-    sources
-        By path: commit and old path of each rename to it.
+    renames_to
+        By path: the renames to it.
     bits
         The bit of each commit that renames.
-    behind, ahead
-        By commit: the renames that it has behind it, its own included; and those before which it was.
+    behind
+        By commit: the bits of its ancestors and of itself.
+    ahead
+        By commit: the bits of its descendants.
     """
 
-    sources: Mapping[int, Sequence[tuple[int, int]]]
+    renames_to: Mapping[int, Sequence[_Rename]]
     bits: Mapping[int, int]
     behind: Sequence[int]
     ahead: Sequence[int]
     cancellation: Cancellation
 
     @classmethod
-    def of_renames(
+    def from_renames(
         cls,
         history: History,
         layout: Layout,
         renames: Int64Array,
-        paths: Iterable[int],
+        paths: Sequence[int],
         commits: BoolArray,
         cancellation: Cancellation,
     ) -> _FileNames:
-        """Read the renames that lead to some paths."""
-        commit_of = history.changes.commit[renames].tolist()
-        pairs = zip(layout.path[renames].tolist(), commit_of, layout.old_path[renames].tolist(), strict=True)
-        by_path: dict[int, list[tuple[int, int]]] = {}
-        for path, commit, old in pairs:
-            by_path.setdefault(path, []).append((commit, old))
+        """Read those of the `renames` that lead to some paths, over any number of names."""
+        renames_to = _renames_that_lead_to(paths, _renames_by_path(history, layout, renames))
+        renaming_commits: set[int] = set()
+        for renames_to_path in renames_to.values():
+            renaming_commits.update(rename.commit for rename in renames_to_path)
 
-        sources: dict[int, list[tuple[int, int]]] = {}
-        pending = list(paths)
-        while pending:
-            path = pending.pop()
-            if path not in sources:
-                sources[path] = by_path.get(path, [])
-                pending += [old for _, old in sources[path]]
+        bits = {commit: 1 << index for index, commit in enumerate(sorted(renaming_commits))}
+        graph = _CommitGraph.from_history(history, commits)
+        return cls(
+            renames_to=renames_to,
+            bits=bits,
+            behind=_bits_behind(graph, bits, cancellation),
+            ahead=_bits_ahead(graph, bits, cancellation),
+            cancellation=cancellation,
+        )
 
-        renaming: set[int] = set()
-        for renames_to_path in sources.values():
-            renaming.update(commit for commit, _ in renames_to_path)
-        bits = {commit: 1 << index for index, commit in enumerate(sorted(renaming))}
-        behind, ahead = _order(history, commits, bits, cancellation)
-        return cls(sources, bits, behind, ahead, cancellation)
-
-    def changes_of(self, path: int, rows_by_path: Mapping[int, Int64Array], commit_of: AnyArray) -> Int64Array:
+    def changes_of(self, path: int, changes_by_path: Mapping[int, Int64Array], commit_of: AnyArray) -> Int64Array:
         """Return the changes of the file that the newest commits call by a path."""
         selected: list[int] = []
-        for name, scopes in self._scopes(path).items():
-            for row in rows_by_path[name].tolist():
-                commit = int(commit_of[row])
+        for name, scopes in self._scopes_of(path).items():
+            for change in changes_by_path[name].tolist():
+                commit = int(commit_of[change])
                 if any(self._includes(scope, commit) for scope in scopes):
-                    selected.append(row)
+                    selected.append(change)
+
         return np.unique(np.array(selected, np.int64))
 
-    def _scopes(self, path: int) -> dict[int, list[_NameScope]]:
-        """Return the names of a file, and where it has them."""
-        scopes: dict[int, list[_NameScope]] = {}
-        pending: list[tuple[int, int, int, int]] = []
-
-        def add(name: int, without: int) -> None:
-            of_name = scopes.setdefault(name, [])
-            if len(of_name) < _MAX_SCOPES:
-                if any(scope.without == without for scope in of_name):
-                    return
-                of_name.append(_NameScope(without))
-            elif of_name[-1].without & without == of_name[-1].without:
-                return
-            else:
-                of_name[-1].without &= without
-
-            for commit, old in self.sources[name]:
-                # The newest rename first: it may hide older ones to the same name.
-                heapq.heappush(pending, (-commit, name, len(of_name) - 1, old))
-
-        add(path, 0)
-        while pending:
+    def _scopes_of(self, path: int) -> dict[int, list[_NameScope]]:
+        """Return the names of a file, and where it has them, from its newest name back."""
+        names = _NameScopes(self.renames_to)
+        names.add(path, renames_away=0)
+        while names.pending:
             self.cancellation.check()
-            negative, name, index, old = heapq.heappop(pending)
-            commit, scope = -negative, scopes[name][index]
+            pending = heapq.heappop(names.pending)
+            commit = -pending.negative_commit
+            scope = names.scopes[pending.name][pending.scope_index]
             if self._includes(scope, commit):
-                scope.ended_by |= self.bits[commit]
-                add(old, scope.without | self.bits[commit])
+                scope.renames_to |= self.bits[commit]
+                names.add(pending.old_name, scope.renames_away | self.bits[commit])
 
-        return scopes
+        return names.scopes
 
     def _includes(self, scope: _NameScope, commit: int) -> bool:
-        has_later_name = self.behind[commit] & scope.without
-        has_earlier_name = self.ahead[commit] & scope.ended_by
+        has_later_name = self.behind[commit] & scope.renames_away
+        has_earlier_name = self.ahead[commit] & scope.renames_to
         return not has_later_name and not has_earlier_name
 
 
-def _order(
-    history: History, commits: BoolArray, bits: Mapping[int, int], cancellation: Cancellation
-) -> tuple[list[int], list[int]]:
-    """Return, for each commit, the bits of its ancestors and itself, and the bits of its descendants."""
-    starts, parents = history.commits.parent_starts.tolist(), history.commits.parents.tolist()
-    behind, ahead = [0] * len(commits), [0] * len(commits)
+class _PendingRename(NamedTuple):
+    """A rename to follow if its commit is in the scope. Tuples compare by their first item: the newest is smallest."""
 
-    # Parents have lower numbers than their children.
-    numbers = np.flatnonzero(commits).tolist()
-    for step, commit in enumerate(numbers):
+    negative_commit: int
+    name: int
+    scope_index: int
+    old_name: int
+
+
+@dataclass(slots=True)
+class _NameScopes:
+    """The scopes of a file by name, and a heap of the renames that may lead to further names."""
+
+    renames_to: Mapping[int, Sequence[_Rename]]
+    scopes: dict[int, list[_NameScope]] = field(default_factory=dict)
+    pending: list[_PendingRename] = field(default_factory=list)
+
+    def add(self, name: int, renames_away: int) -> None:
+        """Add a scope of a name, unless its commits are in one of the name's scopes."""
+        scopes = self.scopes.setdefault(name, [])
+        if len(scopes) < _MAX_SCOPES:
+            if any(scope.renames_away == renames_away for scope in scopes):
+                return
+            scopes.append(_NameScope(renames_away))
+        else:
+            # A set of fewer renames excludes fewer commits: the last scope gets those of both.
+            united = scopes[-1].renames_away & renames_away
+            if united == scopes[-1].renames_away:
+                return
+            scopes[-1].renames_away = united
+
+        for rename in self.renames_to[name]:
+            # The newest rename first: it may hide older ones to the same name.
+            heapq.heappush(self.pending, _PendingRename(-rename.commit, name, len(scopes) - 1, rename.old_path))
+
+
+def _renames_by_path(history: History, layout: Layout, renames: Int64Array) -> dict[int, list[_Rename]]:
+    commits = history.changes.commit[renames].tolist()
+    new_paths = layout.path[renames].tolist()
+    old_paths = layout.old_path[renames].tolist()
+    by_path: dict[int, list[_Rename]] = {}
+    for commit, new_path, old_path in zip(commits, new_paths, old_paths, strict=True):
+        by_path.setdefault(new_path, []).append(_Rename(commit, old_path))
+    return by_path
+
+
+def _renames_that_lead_to(
+    paths: Sequence[int], renames_by_path: Mapping[int, Sequence[_Rename]]
+) -> dict[int, Sequence[_Rename]]:
+    """Return the renames to some paths, to the paths before these, and so on; no renames for the first ones."""
+    renames_to: dict[int, Sequence[_Rename]] = {}
+    pending = list(paths)
+    while pending:
+        path = pending.pop()
+        if path not in renames_to:
+            renames_to[path] = renames_by_path.get(path, [])
+            pending += [rename.old_path for rename in renames_to[path]]
+    return renames_to
+
+
+@dataclass(frozen=True, slots=True)
+class _CommitGraph:
+    """Some commits of a history and their parents. Parents have lower numbers than their children.
+
+    Attributes
+    ----------
+    commits
+        Numbers of the commits, ascending.
+    starts, parents
+        The parents of commit i are ``parents[starts[i]:starts[i + 1]]``; -1 is a parent that a shallow clone lacks.
+    size
+        Number of all commits of the history.
+    """
+
+    commits: list[int]
+    starts: list[int]
+    parents: list[int]
+    size: int
+
+    @classmethod
+    def from_history(cls, history: History, commits: BoolArray) -> _CommitGraph:
+        """Take the commits of a mask."""
+        return cls(
+            commits=np.flatnonzero(commits).tolist(),
+            starts=history.commits.parent_starts.tolist(),
+            parents=history.commits.parents.tolist(),
+            size=len(commits),
+        )
+
+
+def _bits_behind(graph: _CommitGraph, bits: Mapping[int, int], cancellation: Cancellation) -> list[int]:
+    """Return, for each commit, the bits of its ancestors and of itself."""
+    behind = [0] * graph.size
+    for step, commit in enumerate(graph.commits):
         if step % _CHECK_EVERY == 0:
             cancellation.check()
 
-        result = 0
-        for parent in parents[starts[commit] : starts[commit + 1]]:
-            # A parent that a shallow clone lacks is -1.
-            if parent >= 0 and behind[parent] is not result:
-                result = behind[parent] if not result else result | behind[parent]
+        united = 0
+        for parent in graph.parents[graph.starts[commit] : graph.starts[commit + 1]]:
+            if parent >= 0:
+                united = _unite(united, behind[parent])
 
-        if commit in bits:
-            result |= bits[commit]
+        behind[commit] = _unite(united, bits.get(commit, 0))
 
-        behind[commit] = result
+    return behind
 
-    for step, commit in enumerate(reversed(numbers)):
+
+def _bits_ahead(graph: _CommitGraph, bits: Mapping[int, int], cancellation: Cancellation) -> list[int]:
+    """Return, for each commit, the bits of its descendants."""
+    ahead = [0] * graph.size
+    for step, commit in enumerate(reversed(graph.commits)):
         if step % _CHECK_EVERY == 0:
             cancellation.check()
-        result = ahead[commit]
-        if commit in bits:
-            result |= bits[commit]
-        for parent in parents[starts[commit] : starts[commit + 1]]:
-            if parent >= 0 and ahead[parent] is not result:
-                ahead[parent] = result if not ahead[parent] else ahead[parent] | result
 
-    return behind, ahead
+        united = _unite(ahead[commit], bits.get(commit, 0))
+        for parent in graph.parents[graph.starts[commit] : graph.starts[commit + 1]]:
+            if parent >= 0:
+                ahead[parent] = _unite(ahead[parent], united)
+
+    return ahead
+
+
+def _unite(first: int, second: int) -> int:
+    """Return the bits of both sets, as one of the two integers where possible.
+
+    Most commits rename nothing. They then share the integer of their parent: a new one for each of 100,000 commits with
+    1,000 renames would take 16 MB.
+    """
+    if first is second or not second:
+        return first
+    if not first:
+        return second
+    return first | second
