@@ -1,9 +1,9 @@
-"""The table of chunks that tool searches return, built from matches without an object per row."""
+"""Chunks of files, built from batches of matches without an object per row: their table, and those of notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,9 +11,15 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import file_url
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import arrow_type
+from sourcelight.core.cells import is_jupyter
+from sourcelight.core.cells.json_lines import cell_text, context_lines
 from sourcelight.core.tools.catalog import COLUMNS
 
 _FILE_KEY = ("repository", "revision", "commit", "path")
+_PATH = _FILE_KEY.index("path")
+
+_ChunkKey: TypeAlias = tuple[Any, ...]
+"""The values of `_FILE_KEY` and the number of the first line, which the rows of one chunk share."""
 
 
 def chunk_schema() -> Any:
@@ -82,3 +88,70 @@ def _urls(rows: MatchRows, heads: list[int]) -> list[str]:
         result.append(urls[location])
 
     return result
+
+
+def with_cell_text(batch: Any) -> Any:
+    r"""Return a batch in which chunks of notebooks have the text of cells; matches outside of cells have none.
+
+    A search reads the JSON of a notebook, so that a line of a chunk is ``"import numpy as np\n",`` before.
+    """
+    import pyarrow as pa
+
+    rows = MatchRows(batch)
+    paths = rows.column("path").dictionary.to_pylist()
+    if not any(is_jupyter(path or "") for path in paths):
+        return batch
+
+    first_lines = rows.column("chunk_start_line").to_pylist()
+    chunks: list[_ChunkKey] = list(zip(*(rows.texts(name) for name in _FILE_KEY), first_lines, strict=True))
+    lines_by_chunk = _matched_cell_lines(rows, chunks)
+    texts = rows.texts("chunk")
+    for row, chunk in enumerate(chunks):
+        if chunk not in lines_by_chunk:
+            continue
+
+        text = texts[row]
+        lines = lines_by_chunk[chunk]
+        if text is None or not lines:
+            texts[row] = None
+            continue
+
+        numbered_lines = enumerate(text.split("\n"), first_lines[row])
+        cell_lines = dict(context_lines(numbered_lines)) | lines
+        first_line, last_line = min(cell_lines), max(cell_lines)
+        first_lines[row] = first_line
+        texts[row] = "\n".join(cell_lines.get(number, "") for number in range(first_line, last_line + 1))
+
+    schema = batch.schema
+    for name, column in (("chunk", texts), ("chunk_start_line", first_lines)):
+        index = schema.get_field_index(name)
+        batch = batch.set_column(index, schema.field(index), pa.array(column, schema.field(index).type))
+
+    return batch
+
+
+def _matched_cell_lines(rows: MatchRows, chunks: Sequence[_ChunkKey]) -> dict[_ChunkKey, dict[int, str]]:
+    """Return the text of matched lines of cells by number, for each chunk of a notebook.
+
+    `chunks` has the chunk of each row. A chunk without a match in a cell has no lines.
+    """
+    is_in_cell = [False] * len(rows)
+    if "cell" in rows:
+        is_in_cell = rows.column("cell").is_valid().to_pylist()
+
+    numbers = rows.column("line_number").to_pylist()
+    texts = rows.column("line").to_pylist()
+    starts = rows.column("start").to_pylist()
+    ends = rows.column("end").to_pylist()
+    lines_by_chunk: dict[_ChunkKey, dict[int, str]] = {}
+    for row, chunk in enumerate(chunks):
+        if not is_jupyter(chunk[_PATH] or ""):
+            continue
+
+        lines = lines_by_chunk.setdefault(chunk, {})
+        if is_in_cell[row] and texts[row] is not None:
+            cell_line = cell_text(texts[row], starts[row] or (), ends[row] or ())
+            if cell_line is not None:
+                lines[numbers[row]] = cell_line.text
+
+    return lines_by_chunk

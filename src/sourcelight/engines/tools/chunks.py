@@ -1,4 +1,8 @@
-"""Answers of text searches: chunks of files, best files first, truncated to the limits of a served answer."""
+"""Answers of text searches: chunks of files, best files first.
+
+A served answer, which is one over MCP, is read by a language model: it has the best chunks of the first files, cut to
+the limits below. Any other has all chunks.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,18 @@ from typing import Any
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.batches.rows import MatchRows
-from sourcelight.core.cells import is_jupyter
-from sourcelight.core.cells.json_lines import cell_text, context_lines
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.query.build import files_query
-from sourcelight.core.tools.chunk_table import chunk_heads, chunk_schema, table_of_batches
+from sourcelight.core.tools.catalog import table_of_rows
+from sourcelight.core.tools.chunk_table import chunk_heads, table_of_batches, with_cell_text
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import NOTHING, file_heading, number_lines, tail, with_notices
 
+# Limits of a served answer, as mcp.md 3 gives them.
 MAX_FILES = 15
 MAX_CHUNKS = 3
+"""Maximum number of chunks per file."""
 MAX_CHUNK_CHARACTERS = 1024
 MAX_LINE_CHARACTERS = 256
 
@@ -30,15 +34,42 @@ MAX_CHARACTERS = MAX_FILES * MAX_CHUNKS * MAX_CHUNK_CHARACTERS
 """Maximum number of characters in all chunks of an answer."""
 
 _ELLIPSIS = "…"
-_FILE_KEY = ("repository", "revision", "commit", "path")
+_MIN_MATCH_CHARACTERS = 40
+"""Characters that a cut line shows from the start of its first match on: enough for most names."""
+_CHARACTERS_BEFORE_MATCH = 80
+"""Characters before the first match in a line that is cut on its left."""
+
+_MAX_TERM_SPANS = 20
+"""Spans of a line that are read for its terms: enough to tell terms apart; a line of 1 MB may have a million spans."""
+
+FILE_KEY = ("repository", "revision", "commit", "path")
+"""Columns that tell the files of chunks apart."""
 
 
 @dataclass(slots=True)
 class ResultChunk:
     """One chunk of a file, or a file that matched only by its path (`first_line` 0).
 
-    `matches` is None if they were not counted. `match_starts` maps lines to the code point at which their first match
-    starts.
+    Attributes
+    ----------
+    repository, revision, commit, path
+        The file.
+    first_line
+        Number of the first line.
+    text
+        The lines.
+    matches
+        Number of matches; None if they were not counted.
+    terms
+        Number of different matched texts.
+    score
+        The score of a ranked search; None otherwise.
+    match_starts
+        By number of a line, the code point at which its first match starts.
+    truncated
+        Whether `text` lacks characters of the chunk.
+    left_out
+        Number of chunks of the file that the answer lacks.
     """
 
     repository: str
@@ -75,30 +106,28 @@ def search_chunks(text: str, context: ToolContext) -> ToolResult:
     ToolError
         The query searches for something other than files.
     """
-    query = files_query(text)
-    request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1, cells=True)
-    chunks = _ChunkResult(context)
+    request = SearchRequest(files_query(text), pattern_type="keyword", chunk_matches=True, context_lines=1, cells=True)
+    result = _ChunkResult(context)
     events = context.engine.stream(request, context.viewer, context.cancellation)
     with closing(events):  # type: ignore[type-var]  # the engine returns a generator
         for event in events:
             if isinstance(event, MatchBatch):
-                chunks.batches.append(_with_cell_text(event.batch))
-                chunks.files += len(MatchRows(event.batch).files())
+                result.batches.append(with_cell_text(event.batch))
+                result.files += len(MatchRows(event.batch).files())
                 # One file more than is shown proves that there are more, and the search stops there.
-                if context.served and chunks.files > MAX_FILES:
+                if context.served and result.files > MAX_FILES:
                     break
             elif isinstance(event, Progress):
-                chunks.report(event)
+                result.report(event)
             elif isinstance(event, Alert):
-                chunks.notices.append(f"{event.title}: {event.description}".rstrip(": "))
+                result.notices.append(f"{event.title}: {event.description}".rstrip(": "))
 
     context.cancellation.check()
     if not context.served:
-        return chunks.all_as_table(text)
+        return result.all_as_table(text)
 
-    return shortened_answer(
-        text, chunks.chunks(), chunks.notices, is_complete=chunks.is_complete and chunks.files <= MAX_FILES
-    )
+    is_complete = result.is_complete and result.files <= MAX_FILES
+    return shortened_answer(text, result.chunks(), result.notices, is_complete=is_complete)
 
 
 @dataclass(slots=True)
@@ -115,10 +144,13 @@ class _ChunkResult:
         """Report progress, and record skipped work."""
         if self.context.observer is not None:
             self.context.observer(ToolProgress(stage="searching", done=event.match_count, total=0, detail="matches"))
-        if event.done:
-            limiting = [item for item in event.skipped if is_limiting(item)]
-            self.notices += [_one_line(item) for item in limiting]
-            self.is_complete = not limiting
+        if not event.done:
+            return
+
+        for item in event.skipped:
+            if is_limiting(item):
+                self.notices.append(_one_line(item))
+                self.is_complete = False
 
     def chunks(self) -> Iterator[ResultChunk]:
         """Yield the chunks of all files in the order of arrival."""
@@ -137,50 +169,6 @@ class _ChunkResult:
         )
 
 
-def _with_cell_text(batch: Any) -> Any:
-    """Return a batch in which chunks of notebooks have the text of cells; matches outside of cells have none."""
-    import pyarrow as pa
-
-    rows = MatchRows(batch)
-    if not any(is_jupyter(path or "") for path in rows.column("path").dictionary.to_pylist()):
-        return batch
-
-    files = zip(*(rows.texts(name) for name in _FILE_KEY), strict=True)
-    first_lines = rows.column("chunk_start_line").to_pylist()
-    keys = list(zip(files, first_lines, strict=True))
-    texts = rows.texts("chunk")
-    cells = rows.column("cell").to_pylist() if "cell" in rows else [None] * len(rows)
-    columns = (rows.column(name).to_pylist() for name in ("line_number", "line", "start", "end"))
-    lines_by_chunk: dict[Any, dict[int, str]] = {}
-    for key, cell, (number, line, starts, ends) in zip(keys, cells, zip(*columns, strict=True), strict=True):
-        if is_jupyter(key[0][-1] or ""):
-            lines = lines_by_chunk.setdefault(key, {})
-            line_of_cell = None if cell is None or line is None else cell_text(line, starts or (), ends or ())
-            if line_of_cell is not None:
-                lines[number] = line_of_cell.text
-
-    for row, key in enumerate(keys):
-        if key not in lines_by_chunk:
-            continue
-
-        lines = lines_by_chunk[key]
-        text = texts[row]
-        if not lines or text is None:
-            texts[row] = None
-            continue
-
-        around = dict(context_lines(enumerate(text.split("\n"), first_lines[row]))) | lines
-        first_lines[row] = min(around)
-        texts[row] = "\n".join(around.get(number, "") for number in range(min(around), max(around) + 1))
-
-    schema = batch.schema
-    for name, column in (("chunk", texts), ("chunk_start_line", first_lines)):
-        index = schema.get_field_index(name)
-        batch = batch.set_column(index, schema.field(index), pa.array(column, schema.field(index).type))
-
-    return batch
-
-
 def _one_line(item: Skipped) -> str:
     return " ".join(item.message.replace("\n", " ").split()) or item.title
 
@@ -192,37 +180,60 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
         return
 
     heads = chunk_heads(rows).tolist()
-    locations = list(zip(*(rows.texts(name, heads) for name in _FILE_KEY), strict=True))
-    firsts, texts = rows.numbers("chunk_start_line"), rows.texts("chunk", heads)
-    lines, starts, ends = (rows.column(name).to_pylist() for name in ("line_number", "start", "end"))
-    words, counts = rows.texts("line"), rows.numbers("match_count")
-    for index, (start, end) in enumerate(zip(heads, [*heads[1:], len(rows)], strict=True)):
+    locations = list(zip(*(rows.texts(name, heads) for name in FILE_KEY), strict=True))
+    texts = rows.texts("chunk", heads)
+    first_lines = rows.numbers("chunk_start_line")
+    counts = rows.numbers("match_count")
+    matched_lines = _MatchedLines(rows)
+    ends = [*heads[1:], len(rows)]
+    for index, (start, end) in enumerate(zip(heads, ends, strict=True)):
         repository, revision, commit, path = (value or "" for value in locations[index])
         text = texts[index]
         if text is None:
             yield ResultChunk(repository, revision, commit, path)
             continue
 
-        match_starts: dict[int, int] = {}
-        terms: set[str] = set()
-        for row in range(start, end):
-            spans = list(zip(starts[row] or (), ends[row] or (), strict=True))
-            if spans:
-                match_starts[lines[row]] = spans[0][0]
-                # The first 20 spans are enough to distinguish terms; a line of a megabyte may have a million spans.
-                terms.update((words[row] or "")[start:end].casefold() for start, end in spans[:20])
-
         yield ResultChunk(
             repository=repository,
             revision=revision,
             commit=commit,
             path=path,
-            first_line=int(firsts[start]),
+            first_line=int(first_lines[start]),
             text=text,
             matches=int(counts[start:end].sum()),
-            terms=len(terms),
-            match_starts=match_starts,
+            terms=matched_lines.count_terms(start, end),
+            match_starts=matched_lines.match_starts(start, end),
         )
+
+
+class _MatchedLines:
+    """The matched lines of a batch, and where their matches are."""
+
+    def __init__(self, rows: MatchRows) -> None:
+        self._numbers = rows.column("line_number").to_pylist()
+        self._texts = rows.texts("line")
+        self._starts = rows.column("start").to_pylist()
+        self._ends = rows.column("end").to_pylist()
+
+    def match_starts(self, first_row: int, end_row: int) -> dict[int, int]:
+        """Return the start of the first match of each line, by its number."""
+        match_starts = {}
+        for row in range(first_row, end_row):
+            starts = self._starts[row]
+            if starts:
+                match_starts[self._numbers[row]] = starts[0]
+        return match_starts
+
+    def count_terms(self, first_row: int, end_row: int) -> int:
+        """Return the number of different matched texts, in any case."""
+        terms: set[str] = set()
+        for row in range(first_row, end_row):
+            text = self._texts[row] or ""
+            starts = self._starts[row] or []
+            ends = self._ends[row] or []
+            for start, end in zip(starts[:_MAX_TERM_SPANS], ends[:_MAX_TERM_SPANS], strict=True):
+                terms.add(text[start:end].casefold())
+        return len(terms)
 
 
 def shortened_answer(
@@ -255,34 +266,36 @@ def shortened_answer(
         The notice about files that are not shown; empty for the default one.
     """
     best_chunks: list[ResultChunk] = []
-    files = left_out = 0
+    files = 0
+    left_out = 0
     for _, group in groupby(chunks, key=lambda chunk: chunk.file):
         if files == MAX_FILES:
             is_complete = False
             break
 
         files += 1
-        # Chunks with more different terms come first, then chunks with more matches.
-        of_file = sorted(
-            group, key=lambda chunk: (-(chunk.score or 0.0), -chunk.terms, -(chunk.matches or 0), chunk.first_line)
-        )
+        of_file = sorted(group, key=_rank_in_file)
         best = of_file[:per_file]
-        left_out += len(of_file) - len(best)
+        more_of_file = len(of_file) - len(best)
         for chunk in best:
             _cut_chunk(chunk, characters)
-            chunk.left_out = len(of_file) - len(best)
+            chunk.left_out = more_of_file
 
         best_chunks += best
+        left_out += more_of_file
 
     messages = list(notices)
-    if cut_notice or (not is_complete and files == MAX_FILES):
-        default = f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others."
-        messages.append(cut_notice or default)
+    if not cut_notice and not is_complete and files == MAX_FILES:
+        cut_notice = f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others."
+
+    if cut_notice:
+        messages.append(cut_notice)
 
     if left_out:
         messages.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
 
-    attributes = {"query": query, "matches": sum(chunk.matches or 0 for chunk in best_chunks), "files": files}
+    matches = sum(chunk.matches or 0 for chunk in best_chunks)
+    attributes = {"query": query, "matches": matches, "files": files}
     is_cut = left_out > 0 or any(chunk.truncated for chunk in best_chunks)
     return ToolResult(
         columns="found_chunks",
@@ -291,6 +304,11 @@ def shortened_answer(
         complete=is_complete and not is_cut,
         notices=tuple(dict.fromkeys(messages)),
     )
+
+
+def _rank_in_file(chunk: ResultChunk) -> tuple[float, int, int, int]:
+    """Return a key for sorting: chunks with more different terms come first, then chunks with more matches."""
+    return -(chunk.score or 0.0), -chunk.terms, -(chunk.matches or 0), chunk.first_line
 
 
 def _cut_chunk(chunk: ResultChunk, characters: int) -> None:
@@ -311,92 +329,46 @@ def _cut_chunk(chunk: ResultChunk, characters: int) -> None:
     chunk.text = text
 
 
-def _cut_line(line: str, match_at: int) -> str:
+def _cut_line(line: str, match_start: int) -> str:
     """Return a line cut to the limit, so that it shows its first match."""
     if len(line) <= MAX_LINE_CHARACTERS:
         return line
-    inner = MAX_LINE_CHARACTERS - 2 * len(_ELLIPSIS)
-    # The window shows at least 40 characters of a match near its end, or 80 before the match.
-    start = 0 if match_at < inner - 40 else min(match_at - 80, len(line) - inner)
-    line_part = line[start : start + inner]
-    return f"{_ELLIPSIS if start else ''}{line_part}{_ELLIPSIS if start + inner < len(line) else ''}"
+
+    # Both sides may get an ellipsis.
+    width = MAX_LINE_CHARACTERS - 2 * len(_ELLIPSIS)
+    start = 0
+    if match_start >= width - _MIN_MATCH_CHARACTERS:
+        start = min(match_start - _CHARACTERS_BEFORE_MATCH, len(line) - width)
+
+    cut_line = line[start : start + width]
+    if start:
+        cut_line = _ELLIPSIS + cut_line
+    if start + width < len(line):
+        cut_line += _ELLIPSIS
+    return cut_line
 
 
 def table_of_chunks(chunks: Sequence[ResultChunk]) -> Any:
     """Return chunks as the table ``found_chunks``, in their order."""
-    import pyarrow as pa
+    return table_of_rows("found_chunks", [_table_row(chunk) for chunk in chunks])
 
-    has_lines = [chunk.first_line > 0 for chunk in chunks]
-    values: dict[str, list[Any]] = {
-        "repository": [chunk.repository for chunk in chunks],
-        "revision": [chunk.revision for chunk in chunks],
-        "commit": [chunk.commit or None for chunk in chunks],
-        "path": [chunk.path for chunk in chunks],
-        "start_line": [
-            chunk.first_line if has_text else None for chunk, has_text in zip(chunks, has_lines, strict=True)
-        ],
-        "end_line": [chunk.last_line if has_text else None for chunk, has_text in zip(chunks, has_lines, strict=True)],
-        "chunk": [chunk.text if has_text else None for chunk, has_text in zip(chunks, has_lines, strict=True)],
-        "match_count": [chunk.matches for chunk in chunks],
-        "score": [chunk.score for chunk in chunks],
-        "truncated": [chunk.truncated for chunk in chunks],
-        "chunks_left_out": [chunk.left_out for chunk in chunks],
-        "url": [file_url("", chunk.repository, chunk.commit, chunk.path) for chunk in chunks],
+
+def _table_row(chunk: ResultChunk) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "repository": chunk.repository,
+        "revision": chunk.revision,
+        "commit": chunk.commit or None,
+        "path": chunk.path,
+        "match_count": chunk.matches,
+        "score": chunk.score,
+        "truncated": chunk.truncated,
+        "chunks_left_out": chunk.left_out,
+        "url": file_url("", chunk.repository, chunk.commit, chunk.path),
     }
-    schema = chunk_schema()
-    columns = [
-        pa.array(values[has_text.name], pa.string()).dictionary_encode().cast(has_text.type)
-        if pa.types.is_dictionary(has_text.type)
-        else pa.array(values[has_text.name], has_text.type)
-        for has_text in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+    # A file that matched by its path has no lines: these columns are null.
+    if chunk.first_line:
+        row["start_line"] = chunk.first_line
+        row["end_line"] = chunk.last_line
+        row["chunk"] = chunk.text
 
-
-def render_chunks(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
-    """Return the chunks as JSON blocks by file, and as text."""
-    blocks: list[dict[str, Any]] = []
-    text: list[str] = []
-    rows = answer.table.to_pylist()
-    for location, group in groupby(rows, key=lambda row: [row[name] for name in _FILE_KEY]):
-        repository, revision, _, path = location
-        of_file = list(group)
-        block: dict[str, Any] = {
-            "type": "file",
-            "repo": repository,
-            "file": path,
-            **({"rev": revision} if revision else {}),
-            "url": context.link(of_file[0]["url"]),
-        }
-        score = of_file[0]["score"]
-        if score is not None:
-            block["score"] = round(score, 6)
-
-        heading = f"{file_heading(repository, path)}\n"
-        chunk_rows = [row for row in of_file if row["chunk"] is not None]
-        chunks = [_chunk_payload(row) for row in chunk_rows]
-        if len({row["score"] for row in chunk_rows}) > 1:
-            for chunk, row in zip(chunks, chunk_rows, strict=True):
-                chunk["score"] = round(row["score"], 6)
-
-        block["chunks"] = chunks or None
-        if of_file[0]["chunks_left_out"]:
-            block["chunksLeftOut"] = of_file[0]["chunks_left_out"]
-
-        blocks.append(block)
-        text.append(heading + "".join(chunk["content"] for chunk in chunks))
-
-    # A ranked search counts no matches.
-    counts = [row["match_count"] for row in rows if row["match_count"] is not None]
-    count = {"matchCount": sum(counts)} if counts or not rows else {}
-    payload = {"blocks": blocks, **count, **tail(answer)}
-    return payload, with_notices("\n".join(text) or NOTHING, answer)
-
-
-def _chunk_payload(row: dict[str, Any]) -> dict[str, Any]:
-    chunk = {
-        "startLine": row["start_line"],
-        "endLine": row["end_line"],
-        "content": number_lines(row["start_line"], row["chunk"].split("\n")),
-    }
-    return chunk | ({"truncated": True} if row["truncated"] else {})
+    return row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,7 +24,7 @@ from sourcelight.core.tools.navigation import (
     GoToDefinitionArguments,
     OutlineArguments,
 )
-from sourcelight.engines.navigation import Document, TimeBudget, Workspace
+from sourcelight.engines.navigation import Document, Project, TimeBudget, Workspace
 from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import (
@@ -40,6 +40,7 @@ from sourcelight.engines.tools.handler import (
 from sourcelight.engines.tools.pages.items import TableItems
 
 if TYPE_CHECKING:
+    from sourcelight.core.arrays import Int64Array
     from sourcelight.engines.navigation.model import SymbolQuery
     from sourcelight.engines.navigation.workspace import CachedReferences
 
@@ -50,7 +51,23 @@ SERVED_SECONDS = 30.0
 """Seconds that a served call may take."""
 
 _REPORT_EVERY_S = 0.1
-_ABOVE, _BELOW = 4, 2
+_MAX_UNPARSED_NOTICES = 3
+"""Files that notices name as not parsed; a search that meets one such file may meet hundreds."""
+
+_LINES_ABOVE = 4
+"""Lines above a reference in an answer: more than below, because they often begin the statement."""
+_LINES_BELOW = 2
+
+_UNPARSED_REASONS = {
+    "too-large": "too large to be parsed",
+    "timed-out": "not parsed in the time allowed",
+    "unreadable": "no notebook that can be read",
+}
+
+# Keys of `Workspace.notices` that say that rows may be missing.
+_INCOMPLETE_DEFINITIONS = frozenset({"time", "voters", "ranked", "candidates", "symbols-pending", "missing"})
+_INCOMPLETE_REFERENCES = frozenset({"symbols-pending", "missing"})
+
 # Columns that payloads have besides locations and code, so that a remote client can make the same rows.
 _DEFINITION = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
 _REFERENCE = ("how", "role", "container", "score", "reason")
@@ -113,16 +130,11 @@ def symbol_query_of(
 
 def notices_of(workspace: Workspace) -> tuple[str, ...]:
     """Return the notices about how the answer was found."""
-    reasons = {
-        "too-large": "too large to be parsed",
-        "timed-out": "not parsed in the time allowed",
-        "unreadable": "no notebook that can be read",
-    }
-    unparsed = [
-        f"{document.shown_path} is {reasons.get(reason, reason)}; it was searched as text."
-        for document, reason in list(workspace.unparsed.items())[:3]
-    ]
-    return (*workspace.notices.values(), *unparsed)
+    notices = list(workspace.notices.values())
+    for document, reason in list(workspace.unparsed.items())[:_MAX_UNPARSED_NOTICES]:
+        reason_text = _UNPARSED_REASONS.get(reason, reason)
+        notices.append(f"{document.shown_path} is {reason_text}; it was searched as text.")
+    return tuple(notices)
 
 
 def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) -> ToolResult:
@@ -139,14 +151,12 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
     if not rows or any(row["how"] == "name" for row in rows):
         workspace.note_missing_anywhere()  # a missing file may define the name
 
-    notices = notices_of(workspace)
-    complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
     return ToolResult(
         columns="definitions",
         table=table_of_rows("definitions", rows),
         attributes=_answer_attributes(query, arguments),
-        complete=complete,
-        notices=notices,
+        complete=_INCOMPLETE_DEFINITIONS.isdisjoint(workspace.notices),
+        notices=notices_of(workspace),
     )
 
 
@@ -162,30 +172,42 @@ def _answer_attributes(query: SymbolQuery, arguments: SymbolArguments) -> dict[s
 
 
 def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
-    definitions, texts = [], []
+    definitions: list[dict[str, Any]] = []
+    texts: list[str] = []
     for row in answer.table.to_pylist():
-        lines = row["code"].split("\n")
-        first, last = row["start_line"], row["start_line"] + len(lines) - 1
-        content = number_lines(first, lines)
-        definitions.append(
-            {
-                "repo": row["repository"],
-                "path": row["path"],
-                "rev": row["commit"],
-                "url": context.link(file_url("", row["repository"], row["commit"], row["path"], (first, last))),
-                "line": row["line_number"],
-                **({} if _is_among(row["line"], row["line_number"], first, lines) else {"text": row["line"]}),
-                **drop_empty({name: row[name] for name in _DEFINITION}),
-                **_cell_of(row),
-                **({} if row["start_line"] == first else {"beginLine": row["start_line"]}),
-                **({} if row["end_line"] == last else {"endLine": row["end_line"]}),
-                "chunks": [{"startLine": first, "endLine": last, "content": content}],
-            }
-        )
+        definition = _definition_payload(row, context)
+        content = definition["chunks"][0]["content"]
+        definitions.append(definition)
         texts.append(f"{file_heading(row['repository'], row['path'])}\n{content}")
 
-    text = "\n".join(texts) if texts else NOTHING
+    text = "\n".join(texts) or NOTHING
     return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
+
+
+def _definition_payload(row: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
+    """Return a definition as an object. Its lines may be fewer than those of the definition, which can be long."""
+    lines = row["code"].split("\n")
+    first_line = row["start_line"]
+    last_line = first_line + len(lines) - 1
+    url = file_url("", row["repository"], row["commit"], row["path"], (first_line, last_line))
+    payload = {
+        "repo": row["repository"],
+        "path": row["path"],
+        "rev": row["commit"],
+        "url": context.link(url),
+        "line": row["line_number"],
+    }
+    if not _is_among(row["line"], row["line_number"], first_line, lines):
+        payload["text"] = row["line"]
+
+    payload |= drop_empty({name: row[name] for name in _DEFINITION})
+    payload |= _cell_of(row)
+    if row["end_line"] != last_line:
+        payload["endLine"] = row["end_line"]
+
+    content = number_lines(first_line, lines)
+    payload["chunks"] = [{"startLine": first_line, "endLine": last_line, "content": content}]
+    return payload
 
 
 def _cell_of(row: Mapping[str, Any]) -> dict[str, int]:
@@ -207,65 +229,78 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
     document = document_of("find_references", arguments, workspace)
     start_definitions(context, document)
     query = symbol_query_of("find_references", arguments, document, arguments.column)
-    limit = arguments.limit or (SERVED_REFERENCES if context.served else None)
+    limit = arguments.limit
+    if not limit and context.served:
+        limit = SERVED_REFERENCES
+
     key = question_key(query, arguments.revision or "", workspace)
     cached = workspace.navigator.answers.get(key)
-    complete = True
     if cached is not None:
+        references, is_complete = cached, True
         workspace.notices.update(cached.notices)
         if context.observer is not None:
             _ReferenceReporter(context, limit).end(cached.first(limit))
     else:
-        cached, complete = _references(query, arguments, context, workspace, limit)
+        result = _search_references(query, arguments, context, workspace, limit)
+        references, is_complete = result.references, result.is_complete
         workspace.note_missing_anywhere()
         # An answer that ran out of time or waits for definitions would stay incomplete in the cache.
-        if complete and is_lasting(workspace):
-            cached = CachedReferences(
-                cached.table, cached.order, cached.definitions, cached.left_out, dict(workspace.notices)
-            )
-            workspace.navigator.answers.put(key, cached)
+        if is_complete and is_lasting(workspace):
+            references = replace(references, notices=dict(workspace.notices))
+            workspace.navigator.answers.put(key, references)
 
-    table = cached.first(limit)
+    table = references.first(limit)
     if limit is not None and table.num_rows >= limit:
-        complete = complete and table.num_rows == cached.table.num_rows
-        if not complete:
+        is_complete = is_complete and table.num_rows == references.table.num_rows
+        if not is_complete:
             workspace.notice("limit", f"The first {limit:,} references are listed; there may be more.")
 
-    attributes = {
-        **_answer_attributes(query, arguments),
-        "definitions": cached.definitions,
-        "left_out": cached.left_out,
-    }
-    complete = complete and not {"symbols-pending", "missing"} & set(workspace.notices)
+    attributes = _answer_attributes(query, arguments)
+    attributes["definitions"] = references.definitions
+    attributes["left_out"] = references.left_out
     return ToolResult(
-        columns="references", table=table, attributes=attributes, complete=complete, notices=notices_of(workspace)
+        columns="references",
+        table=table,
+        attributes=attributes,
+        complete=is_complete and _INCOMPLETE_REFERENCES.isdisjoint(workspace.notices),
+        notices=notices_of(workspace),
     )
 
 
-def _references(
+@dataclass(frozen=True, slots=True)
+class _ReferenceSearch:
+    """References, up to a limit, and whether these are all."""
+
+    references: CachedReferences
+    is_complete: bool
+
+
+def _search_references(
     query: SymbolQuery,
     arguments: FindReferencesArguments,
     context: ToolContext,
     workspace: Workspace,
     limit: int | None,
-) -> tuple[CachedReferences, bool]:
-    """Find references, up to a limit; also return whether these are all."""
-    import numpy as np
-
+) -> _ReferenceSearch:
+    """Find references, up to a limit, and report them as they are found."""
     from sourcelight.engines.navigation.references import References
     from sourcelight.engines.navigation.rows import reference_rows
     from sourcelight.engines.navigation.workspace import CachedReferences
 
     project = query.document.project
-    search = References(query, workspace)
     revisions = {project.key: arguments.revision or ""}
+    search = References(query, workspace)
+    reporter = _ReferenceReporter(context, limit)
     rows: list[dict[str, Any]] = []
-    complete, reporter = True, _ReferenceReporter(context, limit)
+    is_at_limit = False
     for file_count, batch in enumerate(search.batches(), 1):
-        rows += reference_rows(query.name, batch if limit is None else batch[: limit - len(rows)], workspace, revisions)
+        if limit is not None:
+            batch = batch[: limit - len(rows)]
+
+        rows += reference_rows(query.name, batch, workspace, revisions)
         reporter.report(file_count, rows)
         if limit is not None and len(rows) >= limit:
-            complete = False
+            is_at_limit = True
             break
 
     if context.observer is not None:
@@ -281,18 +316,29 @@ def _references(
     if not search.definitions:
         workspace.notice("not-found", f"Symbol not found: {query.name} is not defined in {query.document.shown_path}.")
 
-    order_keys = [(row["repository"] != project.name, row["repository"], row["path"]) for row in rows]
-    # Rows are kept as found, likeliest first, because a limit takes that prefix; `order` is for display: own repository
-    # first. `sorted` is stable, so rows of a file keep their order.
-    order = np.array(sorted(range(len(rows)), key=order_keys.__getitem__), dtype=np.int64)
     references = CachedReferences(
         table=table_of_rows("references", rows),
-        order=order,
+        order=_display_order(rows, project.name),
         definitions=len(search.definitions),
         left_out=search.left_out,
         notices={},
     )
-    return references, complete and search.complete
+    return _ReferenceSearch(references, not is_at_limit and search.complete)
+
+
+def _display_order(rows: Sequence[Mapping[str, Any]], repository: str) -> Int64Array:
+    """Return the numbers of rows by repository, with one of them first, and by path.
+
+    The rows themselves stay as found, likeliest first, because a limit takes the first of them.
+    """
+    import numpy as np
+
+    def key(index: int) -> tuple[bool, str, str]:
+        row = rows[index]
+        return row["repository"] != repository, row["repository"], row["path"]
+
+    # `sorted` is stable, so rows of a file keep their order.
+    return np.array(sorted(range(len(rows)), key=key), dtype=np.int64)
 
 
 class _ReferenceReporter:
@@ -312,10 +358,10 @@ class _ReferenceReporter:
             self._report(table_of_rows("references", rows[self.reported : self._limit]), len(rows))
             self._last = time.monotonic()
 
-    def end(self, rest: Any) -> None:
+    def end(self, unreported_rows: Any) -> None:
         """Report the rows that were not reported yet."""
-        if self._observer is not None and rest.num_rows:
-            self._report(rest, self.reported + rest.num_rows)
+        if self._observer is not None and unreported_rows.num_rows:
+            self._report(unreported_rows, self.reported + unreported_rows.num_rows)
 
     def _report(self, rows: Any, count: int) -> None:
         assert self._observer is not None  # noqa: S101 - narrows for the type checker
@@ -328,70 +374,81 @@ class _ReferenceReporter:
 def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
     rows = answer.table.to_pylist()
     workspace = workspace_of(context) if context.engine.holds_files else None
-    references, texts = [], []
-    for (name, commit, path), grouped in groupby(rows, key=itemgetter("repository", "commit", "path")):
-        group = list(grouped)
-        text = _text_of(context, workspace, name, commit, path)
-        chunks = []
-        for row in group:
-            number = row["line_number"]
-            first = max(1, number - _ABOVE) if text else number
-            around = text[first - 1 : number + _BELOW]
-            lines = _shorten(around, number - first, row["line"]) if text else [row["line"]]
-            is_json = is_jupyter(path) and row["cell"] is not None
-            if is_json:
-                first, lines = _cell_lines(row, first, lines)
-
-            span = {"line": number, "start": row["start"], "end": row["end"]}
-            chunks.append(
-                {
-                    "startLine": first,
-                    "endLine": first + len(lines) - 1,
-                    "content": number_lines(first, lines),
-                    "ranges": [span],
-                    **({"text": row["line"]} if is_json else {}),
-                    **_cell_of(row),
-                    **drop_empty({name: row[name] for name in _REFERENCE}),
-                }
-            )
-
+    references: list[dict[str, Any]] = []
+    texts: list[str] = []
+    for (name, commit, path), file_rows in groupby(rows, key=itemgetter("repository", "commit", "path")):
+        file_lines = _lines_of_file(context, workspace, name, commit, path)
+        chunks = [_reference_chunk(row, path, file_lines) for row in file_rows]
         url = context.link(file_url("", name, commit, path))
         references.append({"repo": name, "path": path, "rev": commit, "url": url, "chunks": chunks})
-        texts.append(f"{file_heading(name, path)}\n{''.join(chunk['content'] for chunk in chunks)}")
+        contents = [chunk["content"] for chunk in chunks]
+        texts.append(f"{file_heading(name, path)}\n" + "".join(contents))
 
     payload = {"references": references, **tail(answer)}
-    return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)
+    return payload, with_notices("\n".join(texts) or NOTHING, answer)
 
 
-def _cell_lines(row: Mapping[str, Any], first: int, lines: Sequence[str]) -> tuple[int, list[str]]:
+def _reference_chunk(row: Mapping[str, Any], path: str, file_lines: Sequence[str]) -> dict[str, Any]:
+    """Return a reference with some lines around it, or with its line alone if the file can't be read."""
+    number = row["line_number"]
+    first_line = number
+    lines = [row["line"]]
+    if file_lines:
+        first_line = max(1, number - _LINES_ABOVE)
+        context_of_line = file_lines[first_line - 1 : number + _LINES_BELOW]
+        lines = _shorten(context_of_line, number - first_line, row["line"])
+
+    is_json = is_jupyter(path) and row["cell"] is not None
+    if is_json:
+        first_line, lines = _cell_lines(row, first_line, lines)
+
+    chunk: dict[str, Any] = {
+        "startLine": first_line,
+        "endLine": first_line + len(lines) - 1,
+        "content": number_lines(first_line, lines),
+        "ranges": [{"line": number, "start": row["start"], "end": row["end"]}],
+    }
+    if is_json:
+        chunk["text"] = row["line"]
+
+    chunk |= _cell_of(row)
+    chunk |= drop_empty({name: row[name] for name in _REFERENCE})
+    return chunk
+
+
+def _cell_lines(row: Mapping[str, Any], first_line: int, lines: Sequence[str]) -> tuple[int, list[str]]:
     """Return lines of a notebook's JSON around a name as lines of its cell, and the number of the first one."""
     number = row["line_number"]
+    by_number = dict(context_lines(enumerate(lines, first_line)))
     shown_line = cell_text(row["line"], [row["start"]], [row["end"]])
-    by_number = dict(context_lines(enumerate(lines, first)))
     by_number[number] = row["line"] if shown_line is None else shown_line.text
 
     # Only lines that join the place without a gap: lines of another cell, or of JSON alone, are left out.
-    while first not in by_number or any(between not in by_number for between in range(first, number)):
-        first += 1
+    first_line = number
+    while first_line - 1 in by_number:
+        first_line -= 1
 
-    last = number
-    while last + 1 in by_number:
-        last += 1
+    last_line = number
+    while last_line + 1 in by_number:
+        last_line += 1
 
-    return first, [by_number[line_number] for line_number in range(first, last + 1)]
+    return first_line, [by_number[line_number] for line_number in range(first_line, last_line + 1)]
 
 
-def _shorten(lines: list[str], own_index: int, line: str) -> list[str]:
-    """Shorten the lines of generated files; the line of the place is shortened around the place, as its row is."""
+def _shorten(lines: Sequence[str], own_index: int, own_line: str) -> list[str]:
+    """Shorten the lines of generated files. The line of the place is cut around the place, as its row has it."""
     from sourcelight.engines.navigation.locations import MAX_LINE_BYTES
 
-    shortened = [text[:MAX_LINE_BYTES] for text in lines]
-    return [
-        line if index == own_index and len(text) > len(line) else shortened[index] for index, text in enumerate(lines)
-    ]
+    shortened = [line[:MAX_LINE_BYTES] for line in lines]
+    if len(lines[own_index]) > len(own_line):
+        shortened[own_index] = own_line
+    return shortened
 
 
-def _text_of(context: ToolContext, workspace: Workspace | None, name: str, commit: str, path: str) -> list[str]:
+def _lines_of_file(
+    context: ToolContext, workspace: Workspace | None, name: str, commit: str, path: str
+) -> Sequence[str]:
+    """Return the lines of a file, read through the engine's tool without a workspace; none for a missing file."""
     if workspace is None:
         reading = replace(context, served=False, observer=None)
         arguments = ReadFileArguments(repo=name, path=path, revision=commit)
@@ -399,11 +456,22 @@ def _text_of(context: ToolContext, workspace: Workspace | None, name: str, commi
         lines: list[str] = answer.table.column("line").to_pylist()
         return lines
 
-    # An open project has parsed the file already, while one by its commit would parse it again.
-    project = next((candidate for candidate in workspace.open_projects(name) if candidate.commit == commit), None)
-    project = project or workspace.project(name, commit)
-    document = project.document(path.encode())
-    return [] if document is None else document.text.decode(errors="replace").split("\n")
+    document = _project_at(workspace, name, commit).document(path.encode())
+    if document is None:
+        return ()
+
+    return document.text.decode(errors="replace").split("\n")
+
+
+def _project_at(workspace: Workspace, name: str, commit: str) -> Project:
+    """Return a repository at a commit, by the name of a branch if it was opened so.
+
+    An open project has parsed the file already, while one by its commit would parse it again.
+    """
+    for project in workspace.open_projects(name):
+        if project.commit == commit:
+            return project
+    return workspace.project(name, commit)
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
@@ -16,18 +17,18 @@ from sourcelight.engines.search.ranking import RankedChunk, Ranking
 from sourcelight.engines.search.ranking.embedding import EmbeddingScorer
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, RankLimits, StatsExchange, join_rankings
 from sourcelight.engines.tools.chunks import (
+    FILE_KEY,
     MAX_CHARACTERS,
     MAX_CHUNK_CHARACTERS,
     MAX_CHUNKS,
     MAX_FILES,
     ResultChunk,
-    render_chunks,
     search_chunks,
     shortened_answer,
     table_of_chunks,
 )
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.handler import NOTHING, Handler, file_heading, number_lines, tail, with_notices
 from sourcelight.engines.tools.pages.items import TableItems
 
 _WEAK = 0.25
@@ -226,7 +227,66 @@ def _nls_search(arguments: NlsSearchArguments, context: ToolContext) -> ToolResu
     return rank_chunks(arguments.query, context, arguments.limit)
 
 
+def _render_chunks(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+    """Return the chunks as JSON blocks by file, and as text."""
+    blocks: list[dict[str, Any]] = []
+    texts: list[str] = []
+    rows = answer.table.to_pylist()
+    for _, group in groupby(rows, key=lambda row: [row[name] for name in FILE_KEY]):
+        block = _file_block(list(group), context)
+        blocks.append(block)
+        heading = file_heading(block["repo"], block["file"])
+        contents = [chunk["content"] for chunk in block["chunks"] or ()]
+        texts.append(f"{heading}\n" + "".join(contents))
+
+    payload: dict[str, Any] = {"blocks": blocks}
+    # A ranked search counts no matches.
+    counts = [row["match_count"] for row in rows if row["match_count"] is not None]
+    if counts or not rows:
+        payload["matchCount"] = sum(counts)
+
+    payload |= tail(answer)
+    return payload, with_notices("\n".join(texts) or NOTHING, answer)
+
+
+def _file_block(rows: Sequence[dict[str, Any]], context: ToolContext) -> dict[str, Any]:
+    """Return the chunks of one file as JSON."""
+    first_row = rows[0]
+    block: dict[str, Any] = {"type": "file", "repo": first_row["repository"], "file": first_row["path"]}
+    if first_row["revision"]:
+        block["rev"] = first_row["revision"]
+
+    block["url"] = context.link(first_row["url"])
+    if first_row["score"] is not None:
+        block["score"] = round(first_row["score"], 6)
+
+    chunk_rows = [row for row in rows if row["chunk"] is not None]
+    chunks = [_chunk_payload(row) for row in chunk_rows]
+    # The score of the file is that of its first chunk, so that equal scores say nothing more.
+    if len({row["score"] for row in chunk_rows}) > 1:
+        for chunk, row in zip(chunks, chunk_rows, strict=True):
+            chunk["score"] = round(row["score"], 6)
+
+    block["chunks"] = chunks or None
+    if first_row["chunks_left_out"]:
+        block["chunksLeftOut"] = first_row["chunks_left_out"]
+
+    return block
+
+
+def _chunk_payload(row: dict[str, Any]) -> dict[str, Any]:
+    payload = {
+        "startLine": row["start_line"],
+        "endLine": row["end_line"],
+        "content": number_lines(row["start_line"], row["chunk"].split("\n")),
+    }
+    if row["truncated"]:
+        payload["truncated"] = True
+
+    return payload
+
+
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(KEYWORD_SEARCH, _keyword_search, render_chunks, _PLACES),
-    Handler(NLS_SEARCH, _nls_search, render_chunks, _PLACES),
+    Handler(KEYWORD_SEARCH, _keyword_search, _render_chunks, _PLACES),
+    Handler(NLS_SEARCH, _nls_search, _render_chunks, _PLACES),
 )

@@ -235,9 +235,10 @@ def _day_of_date(text: str, now: datetime) -> Period:
     if text == "today":
         day = _midnight(now)
     else:
-        first_word, space, other_words = text.partition(" ")
-        if first_word in _NUMBERS:
-            text = f"{_NUMBERS[first_word]}{space}{other_words}"
+        words = text.split()
+        if words[0] in _NUMBERS:
+            words[0] = str(_NUMBERS[words[0]])
+            text = " ".join(words)
 
         day = parse_date(text.replace(" of ", " ").replace(".", ""), now)
 
