@@ -45,7 +45,7 @@ from sourcelight.engines.history.search.query import (
     DiffQuery,
     PatternTerm,
 )
-from sourcelight.engines.tools.history.comparison import diff_table
+from sourcelight.engines.tools.history.diffs.file_diffs import diff_table
 from sourcelight.repos import Catalog, Repository, resolve
 
 COMMIT_COLUMNS = [column for column in COLUMNS["commits"] if column.name not in {"co_authors", "bot", "url"}]

@@ -1,9 +1,13 @@
 """Handlers of the tools about deep search.
 
-What they say is in the attributes of the `ToolResult` that `Conversations` gives: for both `status` (``processing``,
-``completed`` or ``error``) and `title`; for `ask` also `url`, `read_token`, `answer` (Markdown) and `sources`; for
-`read` also `share_url`, `created_at`, `updated_at` (RFC 3339, UTC) and `questions`, each with `question`, `answer`,
-`status`, `sources`, `suggested_followups` and `stats`. A source is a dict of `type`, `label` and `link`.
+`Conversations` gives a `ToolResult` whose attributes have all that the handlers write:
+
+- always `status` (``processing``, ``completed`` or ``error``) and `title`;
+- of `ask` also `url`, `read_token`, `answer` (Markdown) and `sources`;
+- of `read` also `share_url`, `created_at`, `updated_at` (RFC 3339, UTC) and `questions`, each with `question`,
+  `answer`, `status`, `sources`, `suggested_followups` and `stats`.
+
+A source is a dict of `type`, `label` and `link`.
 """
 
 from __future__ import annotations
@@ -33,9 +37,20 @@ from sourcelight.engines.tools.handler import Handler, Rendered, drop_empty, tai
 from sourcelight.engines.tools.pages.items import FactItems
 
 _MAX_ROWS = 1_000
-"""Rows of a counted table that one call gives."""
+"""Rows of a counted table that one call gives: more than a model reads, and 100 kB of JSON."""
 
+_DEFAULT_LIMIT = 50
+"""Conversations of a list without a limit."""
+
+_COPIED = ("stats", "tables", "pins", "researcher", "model", "error", "state")
+"""Attributes that a payload has under the same names."""
+
+_HEADING_KEYS = {"title": "title", "share_url": "shareUrl", "created": "createdAt", "updated": "updatedAt"}
+"""Lines above the text of a conversation, and the keys of its payload that they show."""
+
+# The characters that end the target of a link in Markdown, or begin a tag: ()<>\
 _TARGET_SPECIAL = re.compile(r"[()<>\\]")
+# ](/repository/-/blob/path#L3), the target of a link to a page of this service
 _LINK = re.compile(r"\]\((/[^()\s]+)\)")
 
 
@@ -60,12 +75,16 @@ def _read(arguments: DeepSearchReadArguments, context: ToolContext) -> ToolResul
 
 def _render_answer(answer: ToolResult, context: ToolContext) -> Rendered:
     attributes = _with_places(answer.attributes, context)
-    status, url = attributes.get("status", "completed"), attributes.get("url", "")
-    token = attributes.get("read_token", "")
+    url = attributes.get("url", "")
+    payload: dict[str, Any] = {"url": url}
 
     # An address of a conversation ends with its token.
-    extra = {} if url.endswith(f"/{token}") else {"readToken": token}
-    payload: dict[str, Any] = {"url": url, **extra, "status": status}
+    token = attributes.get("read_token", "")
+    if not url.endswith(f"/{token}"):
+        payload["readToken"] = token
+
+    status = attributes.get("status", "completed")
+    payload["status"] = status
     text = f"Link: {url}\n\n"
     if status == "processing":
         text += (
@@ -73,8 +92,10 @@ def _render_answer(answer: ToolResult, context: ToolContext) -> Rendered:
             "and again until it says completed.\n"
         )
     else:
-        payload |= {"title": attributes.get("title", ""), "answer": attributes.get("answer", ""), **_beside(attributes)}
-        text += f"{attributes.get('answer', '').rstrip()}\n{_source_lines(attributes)}"
+        answer_text = attributes.get("answer", "")
+        payload |= {"title": attributes.get("title", ""), "answer": answer_text}
+        payload |= _beside_answer(attributes)
+        text += f"{answer_text.rstrip()}\n{_source_sections(attributes)}"
 
     return payload | tail(answer), with_notices(text, answer)
 
@@ -83,19 +104,27 @@ def _with_places(value: Any, context: ToolContext) -> Any:
     """Return attributes of a conversation with locations instead of links, for readers without pages."""
     if context.has_pages:
         return value
+    return _replace_links(value)
 
-    if isinstance(value, Mapping):
-        return {
-            name: _place(item) if name == "link" and isinstance(item, str) else _with_places(item, context)
-            for name, item in value.items()
-        }
 
-    if isinstance(value, list | tuple):
-        return [_with_places(item, context) for item in value]
-
+def _replace_links(value: Any) -> Any:
+    """Return a value with locations instead of links, in texts and in all values of dicts and lists."""
     if isinstance(value, str):
         return _LINK.sub(lambda link: f"]({_place(link[1])})", value)
-    return value
+
+    if isinstance(value, list | tuple):
+        return [_replace_links(item) for item in value]
+
+    if not isinstance(value, Mapping):
+        return value
+
+    replaced = {}
+    for name, item in value.items():
+        if name == "link" and isinstance(item, str):
+            replaced[name] = _place(item)
+        else:
+            replaced[name] = _replace_links(item)
+    return replaced
 
 
 def _place(url: str) -> str:
@@ -103,51 +132,56 @@ def _place(url: str) -> str:
     return _TARGET_SPECIAL.sub(lambda match: quote(match[0]), one_line(place_text(url)))
 
 
-def _beside(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _beside_answer(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return additional keys: who answered, the commits, the tables, and errors."""
-    extras = {
-        name: attributes.get(name) for name in ("stats", "tables", "pins", "researcher", "model", "error", "state")
-    }
-    extras["sources"] = _sources(attributes.get("sources", ()))
-    extras["suggestedFollowups"] = list(attributes.get("suggested_followups") or ())
-    extras["tables"] = [
-        {**table, "rows": list(table["rows"])[:_MAX_ROWS], "truncated": len(table["rows"]) > _MAX_ROWS}
-        for table in attributes.get("tables") or ()
-    ]
-    extras["rejected"] = _sources(attributes.get("rejected", ()))
-    return drop_empty(extras)
+    keys = {name: attributes.get(name) for name in _COPIED}
+    keys["tables"] = [_cut_table(table) for table in attributes.get("tables") or ()]
+    keys["sources"] = _sources(attributes.get("sources", ()))
+    keys["suggestedFollowups"] = list(attributes.get("suggested_followups") or ())
+    keys["rejected"] = _sources(attributes.get("rejected", ()))
+    return drop_empty(keys)
+
+
+def _cut_table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a counted table with its first rows, and whether it has more."""
+    rows = list(table["rows"])
+    return {**table, "rows": rows[:_MAX_ROWS], "truncated": len(rows) > _MAX_ROWS}
 
 
 def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return sources with the keys that every client knows, and of citations how their check ended."""
-    return [
-        {name: source.get(name, "") for name in ("type", "label", "link")}
-        | {name: source[name] for name in ("repository", "commit", "role", "status") if source.get(name)}
-        for source in sources
-    ]
+    results = []
+    for source in sources:
+        result = {name: source.get(name, "") for name in ("type", "label", "link")}
+        for name in ("repository", "commit", "role", "status"):
+            if source.get(name):
+                result[name] = source[name]
+        results.append(result)
+    return results
 
 
-def _source_lines(attributes: Mapping[str, Any]) -> str:
-    lines = "".join(
-        f"- [{link_label(str(source.get('label', '')))}]({source.get('link', '')})\n"
-        for source in attributes.get("sources", ())
-    )
-    rejected = "".join(f"- {code(str(source.get('label', '')))}\n" for source in attributes.get("rejected", ()))
-    section = f"\n## Sources\n\n{lines}" if lines else ""
-    return f"{section}\n## Removed citations\n\n{rejected}" if rejected else section
+def _source_sections(attributes: Mapping[str, Any]) -> str:
+    """Return the sources of an answer, and citations that failed their check, each below a heading of Markdown."""
+    source_lines = ""
+    for source in attributes.get("sources", ()):
+        label = link_label(str(source.get("label", "")))
+        source_lines += f"- [{label}]({source.get('link', '')})\n"
+
+    rejected_lines = ""
+    for source in attributes.get("rejected", ()):
+        rejected_lines += f"- {code(str(source.get('label', '')))}\n"
+
+    sections = ""
+    if source_lines:
+        sections += f"\n## Sources\n\n{source_lines}"
+    if rejected_lines:
+        sections += f"\n## Removed citations\n\n{rejected_lines}"
+    return sections
 
 
 def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
     attributes = _with_places(answer.attributes, context)
-    questions = [
-        {
-            "question": question.get("question", ""),
-            "answer": question.get("answer", ""),
-            "status": question.get("status", "completed"),
-            **_beside(question),
-        }
-        for question in attributes.get("questions", ())
-    ]
+    questions = [_question_payload(question) for question in attributes.get("questions", ())]
     payload = {
         "title": attributes.get("title", ""),
         "shareUrl": attributes.get("share_url", ""),
@@ -157,21 +191,25 @@ def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
         "questions": questions,
         **tail(answer),
     }
-    head = "".join(
-        f"{name}: {_one_line(payload[key])}\n"
-        for name, key in (
-            ("title", "title"),
-            ("share_url", "shareUrl"),
-            ("created", "createdAt"),
-            ("updated", "updatedAt"),
-        )
-    )
-    parts = [f"---\n{head}---\n"]
+    heading = ""
+    for name, key in _HEADING_KEYS.items():
+        heading += f"{name}: {_one_line(payload[key])}\n"
+
+    parts = [f"---\n{heading}---\n"]
     for question in questions:
-        reply = question["answer"].rstrip() or f"({question['status']}: there is no answer yet)"
-        parts.append(f"# {_one_line(question['question'])}\n\n{reply}\n{_source_lines(question)}")
+        answer_text = question["answer"].rstrip() or f"({question['status']}: there is no answer yet)"
+        parts.append(f"# {_one_line(question['question'])}\n\n{answer_text}\n{_source_sections(question)}")
 
     return payload, with_notices("\n".join(parts), answer)
+
+
+def _question_payload(question: Mapping[str, Any]) -> dict[str, Any]:
+    payload = {
+        "question": question.get("question", ""),
+        "answer": question.get("answer", ""),
+        "status": question.get("status", "completed"),
+    }
+    return payload | _beside_answer(question)
 
 
 def _one_line(text: Any) -> str:
@@ -198,7 +236,7 @@ def _list(arguments: DeepSearchListArguments, context: ToolContext) -> ToolResul
         context,
         text=arguments.text or "",
         starred=arguments.starred,
-        first=arguments.limit or 50,
+        first=arguments.limit or _DEFAULT_LIMIT,
         skip=arguments.skip or 0,
     )
 

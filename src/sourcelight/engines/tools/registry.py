@@ -125,14 +125,15 @@ def _modules(domain: str) -> tuple[ModuleType, ...]:  # noqa: PLR0911 - one of e
 
             return files, repositories, search
         case "navigation":
-            from sourcelight.engines.tools import navigation, navigation_analyses
+            from sourcelight.engines.tools.navigation import analyses, definitions, references
 
-            return navigation, navigation_analyses
+            return definitions, references, analyses
         case "commits":
-            from sourcelight.engines.tools.history import commits, comparison, diffs, last_changes
+            from sourcelight.engines.tools.history import commits, last_changes
+            from sourcelight.engines.tools.history.diffs import commit_details, comparison, diff_search
             from sourcelight.engines.tools.history.people import contributor_repos
 
-            return commits, contributor_repos, diffs, comparison, last_changes
+            return commits, contributor_repos, diff_search, comparison, commit_details, last_changes
         case "blame":
             from sourcelight.engines.tools.history import blame
             from sourcelight.engines.tools.history.people import ownership

@@ -20,7 +20,7 @@ from sourcelight.engines.history.git import git_chunks, mailmap_setting
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.diffs import DIFF_SEARCH_HANDLER
+from sourcelight.engines.tools.history.diffs.diff_search import DIFF_SEARCH_HANDLER
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import Row, commit_heading, render_rows
 from sourcelight.repos import ObjectReader, Repository, find_entry, resolve

@@ -17,8 +17,8 @@ from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
 from sourcelight.engines.tools.history.hotspots import commits_beside
-from sourcelight.engines.tools.navigation import notices_of, workspace_of
-from sourcelight.engines.tools.navigation_analyses import project_of
+from sourcelight.engines.tools.navigation.analyses import project_of
+from sourcelight.engines.tools.navigation.calls import notices_of, workspace_of
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, find_entry

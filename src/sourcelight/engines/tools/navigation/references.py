@@ -1,4 +1,4 @@
-"""Handlers of `go_to_definition` and `find_references`, and what all handlers about navigation share."""
+"""The handler of `find_references`."""
 
 from __future__ import annotations
 
@@ -7,26 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.cells import is_jupyter
 from sourcelight.core.cells.json_lines import cell_text, context_lines
-from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.files import ReadFileArguments
-from sourcelight.core.tools.navigation import (
-    FIND_REFERENCES,
-    GO_TO_DEFINITION,
-    CallGraphArguments,
-    FindReferencesArguments,
-    GoToDefinitionArguments,
-    OutlineArguments,
-)
-from sourcelight.engines.navigation import Document, Project, TimeBudget, Workspace
+from sourcelight.core.tools.navigation import FIND_REFERENCES, FindReferencesArguments
+from sourcelight.engines.navigation import Project, Workspace
 from sourcelight.engines.tools import files
-from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import (
     NOTHING,
     Handler,
@@ -36,6 +28,15 @@ from sourcelight.engines.tools.handler import (
     number_lines,
     tail,
     with_notices,
+)
+from sourcelight.engines.tools.navigation.calls import (
+    attributes_of,
+    cell_of,
+    document_of,
+    notices_of,
+    start_definitions,
+    symbol_query_of,
+    workspace_of,
 )
 from sourcelight.engines.tools.pages.items import TableItems
 
@@ -47,183 +48,22 @@ if TYPE_CHECKING:
 SERVED_REFERENCES = 100
 """Number of references that a served call returns without a limit."""
 
-SERVED_SECONDS = 30.0
-"""Seconds that a served call may take."""
-
 _REPORT_EVERY_S = 0.1
-_MAX_UNPARSED_NOTICES = 3
-"""Files that notices name as not parsed; a search that meets one such file may meet hundreds."""
+"""Seconds between two reports of new rows: a listener redraws a table, which costs more than most files."""
 
 _LINES_ABOVE = 4
 """Lines above a reference in an answer: more than below, because they often begin the statement."""
 _LINES_BELOW = 2
 
-_UNPARSED_REASONS = {
-    "too-large": "too large to be parsed",
-    "timed-out": "not parsed in the time allowed",
-    "unreadable": "no notebook that can be read",
-}
+_INCOMPLETE = frozenset({"symbols-pending", "missing"})
+"""Keys of `Workspace.notices` that say that references may be missing; `_search_references` knows of other reasons."""
 
-# Keys of `Workspace.notices` that say that rows may be missing.
-_INCOMPLETE_DEFINITIONS = frozenset({"time", "voters", "ranked", "candidates", "symbols-pending", "missing"})
-_INCOMPLETE_REFERENCES = frozenset({"symbols-pending", "missing"})
-
-# Columns that payloads have besides locations and code, so that a remote client can make the same rows.
-_DEFINITION = ("kind", "how", "score", "start", "end", "container", "signature", "documentation", "reason")
-_REFERENCE = ("how", "role", "container", "score", "reason")
-
-FileArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments | OutlineArguments | CallGraphArguments
-SymbolArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments | CallGraphArguments
-
-
-def workspace_of(context: ToolContext) -> Workspace:
-    """Return the workspace of a navigation call; missing definitions start to build."""
-    seconds = SERVED_SECONDS if context.served else None
-    return context.local.navigation.workspace(context.viewer, TimeBudget(context.cancellation, seconds))
-
-
-def document_of(tool: str, arguments: FileArguments, workspace: Workspace) -> Document:
-    """Find the file that a call names.
-
-    Raises
-    ------
-    RepositoryNotFound, RevisionNotFound, PathNotFound
-        The repository, the revision or the file doesn't exist.
-    """
-    revision = arguments.revision or ""
-    path = clean_path(arguments.path)
-    project = workspace.project(arguments.repo.strip("/"), revision)
-    document = project.document(path.encode())
-    if document is None:
-        if path.encode() in project.directories():
-            raise ToolError(f"{tool}: {path} is a directory; pass a file", tool=tool, argument="path")
-        raise PathNotFound(project.name, revision, path)
-
-    return document
-
-
-def start_definitions(context: ToolContext, document: Document) -> None:
-    """Start building missing definition tables in the background."""
-    context.local.definitions.start([document.project.target])
-
-
-def symbol_query_of(
-    tool: str, arguments: SymbolArguments, document: Document, column: int | None = None
-) -> SymbolQuery:
-    """Return the symbol of a call; raises `ToolError` if the argument isn't the name of a symbol."""
-    from sourcelight.engines.navigation.model import SymbolQuery
-
-    line = arguments.line
-    if column is not None and line is None:
-        raise ToolError(f"{tool}: column needs a line", tool=tool, argument="column")
-
-    symbol = arguments.symbol.strip().removesuffix("()")
-    # Models and people write `Class.method` or `Class::method`; the index has the last name.
-    for separator in (".", "::", "->", "#"):
-        symbol = symbol.rpartition(separator)[2] or symbol
-
-    if not symbol or "\n" in symbol:
-        raise ToolError(f"{tool}: {arguments.symbol!r} is not the name of a symbol", tool=tool, argument="symbol")
-
-    return SymbolQuery(document=document, name=symbol, line_number=line, column=column)
-
-
-def notices_of(workspace: Workspace) -> tuple[str, ...]:
-    """Return the notices about how the answer was found."""
-    notices = list(workspace.notices.values())
-    for document, reason in list(workspace.unparsed.items())[:_MAX_UNPARSED_NOTICES]:
-        reason_text = _UNPARSED_REASONS.get(reason, reason)
-        notices.append(f"{document.shown_path} is {reason_text}; it was searched as text.")
-    return tuple(notices)
-
-
-def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.definitions import definitions_of
-    from sourcelight.engines.navigation.rows import definition_rows
-
-    workspace = workspace_of(context)
-    document = document_of("go_to_definition", arguments, workspace)
-    start_definitions(context, document)
-    query = symbol_query_of("go_to_definition", arguments, document, arguments.column)
-    definitions = definitions_of(query, workspace)
-    revisions = {document.project.key: arguments.revision or ""}
-    rows = definition_rows(query.name, definitions, workspace, revisions)
-    if not rows or any(row["how"] == "name" for row in rows):
-        workspace.note_missing_anywhere()  # a missing file may define the name
-
-    return ToolResult(
-        columns="definitions",
-        table=table_of_rows("definitions", rows),
-        attributes=_answer_attributes(query, arguments),
-        complete=_INCOMPLETE_DEFINITIONS.isdisjoint(workspace.notices),
-        notices=notices_of(workspace),
-    )
-
-
-def _answer_attributes(query: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
-    project = query.document.project
-    return {
-        "repository": project.name,
-        "revision": arguments.revision or "",
-        "commit": project.commit,
-        "path": query.document.shown_path,
-        "symbol": query.name,
-    }
-
-
-def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
-    definitions: list[dict[str, Any]] = []
-    texts: list[str] = []
-    for row in answer.table.to_pylist():
-        definition = _definition_payload(row, context)
-        content = definition["chunks"][0]["content"]
-        definitions.append(definition)
-        texts.append(f"{file_heading(row['repository'], row['path'])}\n{content}")
-
-    text = "\n".join(texts) or NOTHING
-    return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
-
-
-def _definition_payload(row: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
-    """Return a definition as an object. Its lines may be fewer than those of the definition, which can be long."""
-    lines = row["code"].split("\n")
-    first_line = row["start_line"]
-    last_line = first_line + len(lines) - 1
-    url = file_url("", row["repository"], row["commit"], row["path"], (first_line, last_line))
-    payload = {
-        "repo": row["repository"],
-        "path": row["path"],
-        "rev": row["commit"],
-        "url": context.link(url),
-        "line": row["line_number"],
-    }
-    if not _is_among(row["line"], row["line_number"], first_line, lines):
-        payload["text"] = row["line"]
-
-    payload |= drop_empty({name: row[name] for name in _DEFINITION})
-    payload |= _cell_of(row)
-    if row["end_line"] != last_line:
-        payload["endLine"] = row["end_line"]
-
-    content = number_lines(first_line, lines)
-    payload["chunks"] = [{"startLine": first_line, "endLine": last_line, "content": content}]
-    return payload
-
-
-def _cell_of(row: Mapping[str, Any]) -> dict[str, int]:
-    """Return the keys of a payload that locate a name in a notebook; none for other files."""
-    if row["cell"] is None:
-        return {}
-    return {"cell": row["cell"], "cellLine": row["cell_line"]}
-
-
-def _is_among(line: str, number: int, first: int, lines: Sequence[str]) -> bool:
-    """Return whether a line is at its place among lines numbered from `first`."""
-    return 0 <= number - first < len(lines) and lines[number - first] == line
+_COLUMNS = ("how", "role", "container", "score", "reason")
+"""Columns that payloads have besides locations and code, so that a remote client can make the same rows."""
 
 
 def _find_references(arguments: FindReferencesArguments, context: ToolContext) -> ToolResult:
-    from sourcelight.engines.navigation.workspace import CachedReferences, is_lasting, question_key
+    from sourcelight.engines.navigation.workspace import is_lasting, question_key
 
     workspace = workspace_of(context)
     document = document_of("find_references", arguments, workspace)
@@ -255,14 +95,14 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
         if not is_complete:
             workspace.notice("limit", f"The first {limit:,} references are listed; there may be more.")
 
-    attributes = _answer_attributes(query, arguments)
+    attributes = attributes_of(query, arguments)
     attributes["definitions"] = references.definitions
     attributes["left_out"] = references.left_out
     return ToolResult(
         columns="references",
         table=table,
         attributes=attributes,
-        complete=is_complete and _INCOMPLETE_REFERENCES.isdisjoint(workspace.notices),
+        complete=is_complete and _INCOMPLETE.isdisjoint(workspace.notices),
         notices=notices_of(workspace),
     )
 
@@ -294,10 +134,8 @@ def _search_references(
     rows: list[dict[str, Any]] = []
     is_at_limit = False
     for file_count, batch in enumerate(search.batches(), 1):
-        if limit is not None:
-            batch = batch[: limit - len(rows)]
-
-        rows += reference_rows(query.name, batch, workspace, revisions)
+        remaining = None if limit is None else limit - len(rows)
+        rows += reference_rows(query.name, batch[:remaining], workspace, revisions)
         reporter.report(file_count, rows)
         if limit is not None and len(rows) >= limit:
             is_at_limit = True
@@ -411,8 +249,8 @@ def _reference_chunk(row: Mapping[str, Any], path: str, file_lines: Sequence[str
     if is_json:
         chunk["text"] = row["line"]
 
-    chunk |= _cell_of(row)
-    chunk |= drop_empty({name: row[name] for name in _REFERENCE})
+    chunk |= cell_of(row)
+    chunk |= drop_empty({name: row[name] for name in _COLUMNS})
     return chunk
 
 
@@ -439,9 +277,10 @@ def _shorten(lines: Sequence[str], own_index: int, own_line: str) -> list[str]:
     """Shorten the lines of generated files. The line of the place is cut around the place, as its row has it."""
     from sourcelight.engines.navigation.locations import MAX_LINE_BYTES
 
-    shortened = [line[:MAX_LINE_BYTES] for line in lines]
-    if len(lines[own_index]) > len(own_line):
-        shortened[own_index] = own_line
+    shortened = []
+    for index, line in enumerate(lines):
+        is_cut_line = index == own_index and len(line) > len(own_line)
+        shortened.append(own_line if is_cut_line else line[:MAX_LINE_BYTES])
     return shortened
 
 
@@ -475,6 +314,5 @@ def _project_at(workspace: Workspace, name: str, commit: str) -> Project:
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(GO_TO_DEFINITION, _go_to_definition, _render_definitions, TableItems("definitions", "code", "start_line")),
     Handler(FIND_REFERENCES, _find_references, _render_references, TableItems("references")),
 )

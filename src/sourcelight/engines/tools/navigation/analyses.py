@@ -28,7 +28,7 @@ from sourcelight.core.tools.navigation import (
 from sourcelight.engines.symbols import KINDS, kind_code
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
-from sourcelight.engines.tools.navigation import (
+from sourcelight.engines.tools.navigation.calls import (
     document_of,
     notices_of,
     start_definitions,
