@@ -192,6 +192,15 @@ class SearchPart:
     unread_cells: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class GroupNotes:
+    """Notices about a group of repositories that were all searched: files matched by name only, with the reason."""
+
+    names: tuple[str, ...]
+    skipped: Mapping[str, Mapping[str, int]]
+    missing: Mapping[str, tuple[str, ...]]
+
+
 def add_maximum(totals: dict[str, Mapping[str, int]], name: str, counts: Mapping[str, int]) -> None:
     """Merge counts of the same files in several revisions: the maximum per kind, as a sum counts files twice.
 

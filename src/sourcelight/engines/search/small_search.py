@@ -31,7 +31,7 @@ from sourcelight.engines.search.open_index import OpenedTargets
 from sourcelight.engines.search.scan.batches import MAX_CACHED_SPANS, MAX_CACHED_UNITS, BatchSizer, PatternSpans
 from sourcelight.engines.search.scan.candidates import candidate_units, units_as_written
 from sourcelight.engines.search.scan.collect import MatchCollector
-from sourcelight.engines.search.scan.columns import BatchSource
+from sourcelight.engines.search.scan.columns import BatchSource, PathSpanTable
 from sourcelight.engines.search.scan.conjunctions import Conjunction, ConjunctionSearch, conjunction_of
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
@@ -217,7 +217,7 @@ class SmallSearch:
         in_paths = None
         if path_spans.has_matches:
             matches = replace(matches, path_files=self._files_by_path(path_spans, matches.content_files))
-            in_paths = path_spans.file, path_spans.start, path_spans.end
+            in_paths = PathSpanTable(path_spans.file, path_spans.start, path_spans.end)
 
         if int(copies.sum()) + len(matches.path_files) > self.limits.matches:
             return None

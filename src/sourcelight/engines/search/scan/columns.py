@@ -1,6 +1,7 @@
 """Columns that locate rows (repository, revision, commit, path, language, spans in paths), and raw matches.
 
-Columns are dictionaries of Arrow: a text that many rows share is stored once, with an int32 code per row.
+Columns are dictionaries of Arrow: a text that many rows share is stored once, with an int32 code per row. Raw matches
+are what a row is made of, in arrays by file and by line, for a reader who needs no record batch.
 """
 
 from __future__ import annotations
@@ -48,6 +49,22 @@ class CollectedBatches:
 NO_BATCHES = CollectedBatches()
 
 
+@dataclass(frozen=True, slots=True)
+class PathSpanTable:
+    """Spans in paths by file, start and end, sorted and without overlaps.
+
+    Starts and ends are bytes, or code points where it is said.
+    """
+
+    file: Int64Array
+    start: Int64Array
+    end: Int64Array
+
+    def take(self, order: Int64Array) -> PathSpanTable:
+        """Return the spans at some positions, in their order."""
+        return PathSpanTable(self.file[order], self.start[order], self.end[order])
+
+
 @dataclass
 class BatchSource:
     """Source of rows: a corpus, the targets and commits of its members, and a search of it.
@@ -60,41 +77,44 @@ class BatchSource:
     targets: Sequence[Target]
     commits: Sequence[str]
     locations: Sequence[raw_matches.RepositoryRevision]
-    term_spans: tuple[Int64Array, Int64Array, Int64Array] | None = None
-    _path_spans: tuple[Int64Array, Int64Array, Int64Array] | None = field(init=False, default=None)
+    term_spans: PathSpanTable | None = None
+    _path_spans: PathSpanTable | None = field(init=False, default=None)
     _has_path_spans: bool = field(init=False, default=False)
 
     @property
-    def path_spans(self) -> tuple[Int64Array, Int64Array, Int64Array] | None:
-        """All spans in paths, sorted, without overlaps: rows of file, start and end in bytes; None without any."""
+    def path_spans(self) -> PathSpanTable | None:
+        """All spans in paths, in bytes; None without any."""
         if self.search is None:
             return self.term_spans
+
         if not self._has_path_spans:
-            self._path_spans, self._has_path_spans = self._find_path_spans(self.search), True
+            self._path_spans = self._find_path_spans(self.search)
+            self._has_path_spans = True
         return self._path_spans
 
-    def _find_path_spans(self, search: CorpusSearch) -> tuple[Int64Array, Int64Array, Int64Array] | None:
-        visible = search.prepared.visible
-        spans_by_term = [
-            spans
-            for term_index, spans in enumerate(search.path_spans)
-            if spans is not None and term_index in visible and len(spans.file)
-        ]
+    def _find_path_spans(self, search: CorpusSearch) -> PathSpanTable | None:
+        spans_by_term = []
+        for term_index, spans in enumerate(search.path_spans):
+            # A term below a NOT is not visible: its spans show nothing.
+            if spans is not None and term_index in search.prepared.visible and len(spans.file):
+                spans_by_term.append(spans)
+
         if not spans_by_term:
             return None
 
-        file = np.concatenate([spans.file for spans in spans_by_term])
-        start = np.concatenate([spans.start for spans in spans_by_term])
-        end = np.concatenate([spans.end for spans in spans_by_term])
-        if len(spans_by_term) > 1:
-            # Shifted to the text of all paths, spans of different files can't overlap: one pass handles all files.
-            # Within a file they are sorted by start, the longest first, as `non_overlapping` needs.
-            base = self.corpus.paths.starts[file]
-            order = np.lexsort((-end, start, file))
-            selected = order[non_overlapping((base + start)[order], (base + end)[order])]
-            file, start, end = file[selected], start[selected], end[selected]
+        united = PathSpanTable(
+            file=np.concatenate([spans.file for spans in spans_by_term]),
+            start=np.concatenate([spans.start for spans in spans_by_term]),
+            end=np.concatenate([spans.end for spans in spans_by_term]),
+        )
+        if len(spans_by_term) == 1:
+            return united
 
-        return file, start, end
+        # Shifted to the text of all paths, spans of different files can't overlap: one pass handles all files.
+        # Within a file they are sorted by start, the longest first, as `non_overlapping` needs.
+        ordered = united.take(np.lexsort((-united.end, united.start, united.file)))
+        base = self.corpus.paths.starts[ordered.file]
+        return ordered.take(np.flatnonzero(non_overlapping(base + ordered.start, base + ordered.end)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,45 +130,67 @@ def file_columns(rows: FileRows, row_types: Sequence[str], row_type: NDArray[np.
     """Make the columns that locate rows; `row_type` indexes `row_types` for each row, None: the first for all."""
     import pyarrow as pa
 
-    lengths, source, corpus = rows.row_counts, rows.source, rows.source.corpus
-    count = int(lengths.sum())
-    codes = np.zeros(count, dtype=np.int8) if row_type is None else row_type
-    columns: dict[str, Any] = {"type": pa.DictionaryArray.from_arrays(arrow_array(codes), arrow_strings(row_types))}
-    members = corpus.member_of(rows.files)
-    used_members, member_of_file = (
-        (members[:1], None) if (members == members[0]).all() else _distinct_codes(members, len(corpus.members))
-    )
-    if member_of_file is None:
-        member_of_row = np.zeros(count, np.int32)
-    else:
-        member_of_row = np.repeat(member_of_file.astype(np.int32), lengths)
-    used_targets = [(source.targets[member], source.commits[member]) for member in used_members.tolist()]
-    values = [(target.repository.info.name, target.revision, commit) for target, commit in used_targets]
-    for position, name in enumerate(("repository", "revision", "commit")):
-        # One code per distinct text: readers compare codes, not texts.
-        numbers: dict[str, int] = {}
-        member_codes = [numbers.setdefault(value[position], len(numbers)) for value in values]
-        if len(numbers) == len(member_codes):
-            code_of_row = member_of_row
-        else:
-            code_of_row = np.array(member_codes, dtype=np.int32)[member_of_row]
-        columns[name] = pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(numbers)))
+    count = int(rows.row_counts.sum())
+    if row_type is None:
+        row_type = np.zeros(count, dtype=np.int8)
 
-    ids = np.array([target.repository.info.id for target, _ in used_targets], dtype=np.int64)
-    columns["repository_id"] = arrow_array(ids[member_of_row])
+    columns: dict[str, Any] = {"type": pa.DictionaryArray.from_arrays(arrow_array(row_type), arrow_strings(row_types))}
+    corpus = rows.source.corpus
     paths = text_column(_path_bytes(corpus, rows.files)).strings
-    path_of_row = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    if member_of_file is not None:
-        distinct = paths.dictionary_encode()  # one code per distinct path, also across repositories
-        if len(distinct.dictionary) < len(paths):
-            paths, path_of_row = distinct.dictionary, to_numpy(distinct.indices)[path_of_row]
+    path_of_row = np.repeat(np.arange(len(rows.files), dtype=np.int32), rows.row_counts)
+    members = corpus.member_of(rows.files)
+    if (members == members[0]).all():
+        # As in most batches: every code is 0, and no path occurs twice.
+        columns |= _member_columns(rows.source, members[:1], np.zeros(count, np.int32))
+    else:
+        used_members, member_of_file = _distinct_codes(members, len(corpus.members))
+        member_of_row = np.repeat(member_of_file.astype(np.int32), rows.row_counts)
+        columns |= _member_columns(rows.source, used_members, member_of_row)
+        encoded = paths.dictionary_encode()
+        if len(encoded.dictionary) < len(paths):
+            paths = encoded.dictionary
+            path_of_row = to_numpy(encoded.indices)[path_of_row]
 
     columns["path"] = pa.DictionaryArray.from_arrays(arrow_array(path_of_row), paths)
     # The schema has the types, so a new column only needs its values here.
     types = {column.name: column.type for column, _ in FILE_KEYS}
-    return columns | {
-        name: _file_column(types[name], values, lengths) for name, values in file_values(corpus, rows.files).items()
+    for name, values in file_values(corpus, rows.files).items():
+        columns[name] = _file_column(types[name], values, rows.row_counts)
+
+    return columns
+
+
+def _member_columns(source: BatchSource, members: AnyArray, member_of_row: NDArray[np.int32]) -> dict[str, Any]:
+    """Make the columns of repositories; `member_of_row` is the index of each row's member among `members`."""
+    names: list[str] = []
+    revisions: list[str] = []
+    commits: list[str] = []
+    ids: list[int] = []
+    for member in members.tolist():
+        target = source.targets[member]
+        names.append(target.repository.info.name)
+        revisions.append(target.revision)
+        commits.append(source.commits[member])
+        ids.append(target.repository.info.id)
+
+    return {
+        "repository": _text_column(names, member_of_row),
+        "revision": _text_column(revisions, member_of_row),
+        "commit": _text_column(commits, member_of_row),
+        "repository_id": arrow_array(np.array(ids, dtype=np.int64)[member_of_row]),
     }
+
+
+def _text_column(texts: Sequence[str], index_of_row: NDArray[np.int32]) -> Any:
+    """Make a column with one code per distinct text: readers compare codes, not texts."""
+    import pyarrow as pa
+
+    code_of_text: dict[str, int] = {}
+    codes = [code_of_text.setdefault(text, len(code_of_text)) for text in texts]
+    code_of_row = index_of_row
+    if len(code_of_text) < len(texts):
+        code_of_row = np.array(codes, dtype=np.int32)[index_of_row]
+    return pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(code_of_text)))
 
 
 def file_values(corpus: Corpus, files: FileNumbers) -> dict[str, CodedValues]:
@@ -168,23 +210,24 @@ def path_span_columns(rows: FileRows) -> dict[str, Any]:
     """Make the columns of spans in paths, in code points; each row of a file repeats them."""
     import pyarrow as pa
 
-    count = int(rows.row_counts.sum())
     spans = rows.source.path_spans
-    offsets = np.zeros(count + 1, dtype=np.int32)
+    # A row without a span in its path has an empty list, no null.
+    offsets = np.zeros(int(rows.row_counts.sum()) + 1, dtype=np.int32)
     starts = ends = np.zeros(0, dtype=np.int64)
     if spans is not None:
-        file, start, end = spans
-        # `file` ascends, so the spans of a file are one run; the files may come in any order.
-        first_span = file.searchsorted(rows.files)
-        span_counts = file.searchsorted(rows.files, side="right") - first_span
+        # Files ascend in the table, so the spans of a file are one run; the files of rows may come in any order.
+        first_span = spans.file.searchsorted(rows.files)
+        span_counts = spans.file.searchsorted(rows.files, side="right") - first_span
         if span_counts.any():
-            if rows.source.corpus.paths.is_non_ascii[rows.files].any():
-                start, end = path_spans_in_code_points(rows, spans)
-            first_span, span_counts = np.repeat(first_span, rows.row_counts), np.repeat(span_counts, rows.row_counts)
+            spans = _in_code_points(rows, spans)
+            first_span = np.repeat(first_span, rows.row_counts)
+            span_counts = np.repeat(span_counts, rows.row_counts)
+            np.cumsum(span_counts, out=offsets[1:])
+
             # One index array for all spans: file after file, each repeated for every row of the file.
             order = runs(first_span, span_counts)
-            np.cumsum(span_counts, out=offsets[1:])
-            starts, ends = start[order], end[order]
+            starts = spans.start[order]
+            ends = spans.end[order]
 
     offset_column = arrow_array(offsets)
     return {
@@ -193,19 +236,22 @@ def path_span_columns(rows: FileRows) -> dict[str, Any]:
     }
 
 
-def path_spans_in_code_points(
-    rows: FileRows, spans: tuple[Int64Array, Int64Array, Int64Array]
-) -> tuple[Int64Array, Int64Array]:
+def _in_code_points(rows: FileRows, spans: PathSpanTable) -> PathSpanTable:
     """Convert spans in paths from bytes to code points, for the paths of these rows."""
+    corpus = rows.source.corpus
+    if not corpus.paths.is_non_ascii[rows.files].any():
+        return spans
+
     # Spans cover the whole corpus, but only the paths of these rows are decoded.
-    file, start, end = spans
     files = FileNumbers(distinct(rows.files))
-    selected = np.flatnonzero(np.isin(file, files))
-    texts = text_column(_path_bytes(rows.source.corpus, files))
-    row = files.searchsorted(file[selected])
-    start, end = start.copy(), end.copy()
-    start[selected], end[selected] = (code_points(texts, row, byte_offsets[selected]) for byte_offsets in (start, end))
-    return start, end
+    selected = np.flatnonzero(np.isin(spans.file, files))
+    texts = text_column(_path_bytes(corpus, files))
+    text_index = files.searchsorted(spans.file[selected])
+    start = spans.start.copy()
+    start[selected] = code_points(texts, text_index, spans.start[selected])
+    end = spans.end.copy()
+    end[selected] = code_points(texts, text_index, spans.end[selected])
+    return PathSpanTable(spans.file, start, end)
 
 
 def _distinct_codes(codes: AnyArray, size: int) -> tuple[Int64Array, AnyArray]:
@@ -213,10 +259,10 @@ def _distinct_codes(codes: AnyArray, size: int) -> tuple[Int64Array, AnyArray]:
     # Codes are below `size`, so a mask gives the distinct ones without the sort of `np.unique`.
     is_used = np.zeros(size, dtype=np.bool_)
     is_used[codes] = True
-    distinct = np.flatnonzero(is_used)
+    distinct_codes = np.flatnonzero(is_used)
     index_of_code = np.zeros(size, dtype=np.int64)
-    index_of_code[distinct] = np.arange(len(distinct))
-    return distinct, index_of_code[codes]
+    index_of_code[distinct_codes] = np.arange(len(distinct_codes))
+    return distinct_codes, index_of_code[codes]
 
 
 def _file_column(kind: str, coded: CodedValues, lengths: Int64Array) -> Any:
@@ -228,14 +274,13 @@ def _file_column(kind: str, coded: CodedValues, lengths: Int64Array) -> Any:
 
     # Members with different aliases for a language have an entry each, with one name: one code per value.
     code_of_value: dict[Any, int] = {}
-    new_codes = np.array(
-        [code_of_value.setdefault(values[code], len(code_of_value)) for code in codes_in_use.tolist()], np.int32
-    )
+    new_codes = [code_of_value.setdefault(values[code], len(code_of_value)) for code in codes_in_use.tolist()]
 
     # A file has one value, and a row of each of its lines repeats it.
-    codes = np.repeat(new_codes[index_of_file], lengths)
-    is_known = [value is not None and value != "" for value in code_of_value]
-    indices = arrow_array(codes, valid=None if all(is_known) else np.array(is_known)[codes])
+    codes = np.repeat(np.array(new_codes, np.int32)[index_of_file], lengths)
+    is_known = np.array([value is not None and value != "" for value in code_of_value])
+    valid = None if is_known.all() else is_known[codes]
+    indices = arrow_array(codes, valid)
     if kind == "dict32":
         return pa.DictionaryArray.from_arrays(indices, arrow_strings(list(code_of_value)))
 
@@ -246,7 +291,9 @@ def _path_bytes(corpus: Corpus, files: FileNumbers) -> Any:
     """Return the paths of files as an Arrow binary array."""
     import pyarrow as pa
 
-    starts, ends, text = corpus.paths.starts[files], corpus.paths.ends[files], corpus.raw_paths
+    text = corpus.raw_paths
+    starts = corpus.paths.starts[files]
+    ends = corpus.paths.ends[files]
     # `take_slices` needs ascending pieces.
     if len(files) > _MAX_SLICED_PATHS and bool((files[1:] > files[:-1]).all()):
         return take_slices(pa.py_buffer(text), starts, ends)
@@ -258,15 +305,14 @@ def _path_bytes(corpus: Corpus, files: FileNumbers) -> Any:
 
 def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, make: Callable[[], Any]) -> RawMatches:
     """Make raw matches of files; those `in_content` have the `lines`, and `make` makes their columns on demand."""
-    corpus, files = rows.source.corpus, rows.files
-    members = corpus.member_of(files)
+    corpus = rows.source.corpus
+    files = rows.files
     paths, path_json = _paths_of(corpus, files)
-    line_start, line_end = lines.line_start, lines.line_end
-    documents = corpus.documents_of(line_start)
+    documents = corpus.documents_of(lines.line_start)
     return RawMatches(
         locations=rows.source.locations,
         in_content=in_content,
-        location_index=members,
+        location_index=corpus.member_of(files),
         file_values=file_values(corpus, files),
         paths=paths,
         path_json=path_json,
@@ -274,15 +320,15 @@ def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, m
         names=_path_spans(rows),
         lengths=rows.row_counts,
         numbers=lines.line - corpus.doc_line[documents] + 1,
-        offsets=line_start - corpus.doc_start[documents],
+        offsets=lines.line_start - corpus.doc_start[documents],
         line_values=line_values(corpus, lines),
-        sizes=line_end - line_start,
+        sizes=lines.line_end - lines.line_start,
         counts=np.diff(lines.first_span),
         matches=lines.match_count,
         starts=lines.span_start,
         ends=lines.span_end,
         # With the newlines: `raw_matches` splits the text at them.
-        data=bytes(line_bytes(corpus, line_start, line_end + 1)),
+        data=bytes(line_bytes(corpus, lines.line_start, lines.line_end + 1)),
         make=make,
     )
 
@@ -295,8 +341,12 @@ def _paths_of(corpus: Corpus, files: FileNumbers) -> tuple[Sequence[bytes], Sequ
         numbers = files.tolist()
         return [lists.paths[number] for number in numbers], [lists.json[number] for number in numbers]
 
-    starts, ends, view = corpus.paths.starts[files], corpus.paths.ends[files], memoryview(corpus.raw_paths)
-    return [bytes(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)], None
+    # Without lists, the JSON of each path is made where it is written.
+
+    view = memoryview(corpus.raw_paths)
+    starts = corpus.paths.starts[files].tolist()
+    ends = corpus.paths.ends[files].tolist()
+    return [bytes(view[start:end]) for start, end in zip(starts, ends, strict=True)], None
 
 
 def _path_spans(rows: FileRows) -> dict[int, list[tuple[int, int]]]:
@@ -305,25 +355,18 @@ def _path_spans(rows: FileRows) -> dict[int, list[tuple[int, int]]]:
     if spans is None:
         return {}
 
-    file, start, end = spans
-    first_span = file.searchsorted(rows.files)
-    end_span = file.searchsorted(rows.files, side="right")
-    files_with_spans = np.flatnonzero(end_span > first_span)
-    if not len(files_with_spans):
+    first_span = spans.file.searchsorted(rows.files)
+    end_span = spans.file.searchsorted(rows.files, side="right")
+    files_with_spans = np.flatnonzero(end_span > first_span).tolist()
+    if not files_with_spans:
         return {}
 
-    if rows.source.corpus.paths.is_non_ascii[rows.files].any():
-        start, end = path_spans_in_code_points(rows, spans)
-
-    return {
-        file_index: list(zip(start[first:last].tolist(), end[first:last].tolist(), strict=True))
-        for file_index, first, last in zip(
-            files_with_spans.tolist(),
-            first_span[files_with_spans].tolist(),
-            end_span[files_with_spans].tolist(),
-            strict=True,
-        )
-    }
+    spans = _in_code_points(rows, spans)
+    by_file = {}
+    for file in files_with_spans:
+        of_file = slice(first_span[file], end_span[file])
+        by_file[file] = list(zip(spans.start[of_file].tolist(), spans.end[of_file].tolist(), strict=True))
+    return by_file
 
 
 def line_bytes(corpus: Corpus, starts: Int64Array, ends: Int64Array) -> Any:
@@ -338,9 +381,7 @@ def line_bytes(corpus: Corpus, starts: Int64Array, ends: Int64Array) -> Any:
     distinct_starts, row_index = np.unique(starts, return_inverse=True)
     distinct_ends = np.empty(len(distinct_starts), dtype=np.int64)
     distinct_ends[row_index] = ends
-    return (
-        arrow_binary(distinct_ends - distinct_starts, corpus.data(distinct_starts, distinct_ends))
-        .take(arrow_array(row_index.astype(np.int32)))
-        .buffers()[2]
-        or b""
-    )
+    lines = arrow_binary(distinct_ends - distinct_starts, corpus.data(distinct_starts, distinct_ends))
+    repeated = lines.take(arrow_array(row_index.astype(np.int32)))
+    # Buffer 2 of an Arrow binary array is its data, None when all lines are empty.
+    return repeated.buffers()[2] or b""

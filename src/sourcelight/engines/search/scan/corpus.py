@@ -1,8 +1,18 @@
 """The corpus: the open shards of several repositories, with files, documents, units, lines and bytes numbered through.
 
 A numpy call costs some microseconds for any input, so each step of a search handles all shards at once. Only the
-small tables are copied, with one entry per file, document and unit; text stays mapped. Offsets are int64: shard *i* has
-the bytes from `Corpus.byte_base[i]` on.
+small tables are copied, with one entry per file, document and unit; text stays mapped.
+
+A *member* is an opened commit, a *shard* an immutable file of the index with texts of one member. Everything else has a
+number from 0 over all members and shards, as int64. Member or shard *i* has those from ``base[i]`` up to
+``base[i + 1]``:
+
+- *file* (`file_base`): a path of a member, in path order;
+- *document* (`doc_base`): a text; files with the same content share it;
+- *unit* (`unit_base`): a run of lines of about 16 KiB in one document, to which posting lists point;
+- *line* (`line_base`) and *offset* (`byte_base`): of a document's text.
+
+A *position* is none of these: it is an index into the files of a `FileSelection`, which are sorted by document.
 """
 
 from __future__ import annotations
@@ -10,8 +20,9 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,12 +40,19 @@ from sourcelight.engines.search.model import (
     DocumentNumbers,
     FileFilter,
     FileNumbers,
+    GroupNotes,
     LanguageTest,
     LineNumbers,
     UnitNumbers,
     add_maximum,
 )
-from sourcelight.engines.search.scan.opened_commit import LFS_POINTER, OpenedCommit, apply_filter, languages_matching
+from sourcelight.engines.search.scan.opened_commit import (
+    LFS_POINTER,
+    OpenedCommit,
+    apply_filter,
+    join_languages,
+    languages_matching,
+)
 from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS, PathLists, PathSpans, PathTable
 from sourcelight.engines.storage.sections import SectionFile
 
@@ -59,7 +77,10 @@ _MAX_PROBED_PATHS = 2048
 """Path matches up to which a binary search per file is faster than a mask over all files."""
 
 _MAX_CACHED_PATTERNS = 64
-"""Patterns whose candidates and spans are cached: half a megabyte each at most; for one repository a quarter."""
+"""Patterns whose candidates and spans are cached, with half a megabyte each at most."""
+
+_MAX_PATTERNS_OF_ONE_MEMBER = 16
+"""As `_MAX_CACHED_PATTERNS`, for a corpus of one commit: a process may have many of these open."""
 
 LONG_LINE_BYTES = 1024
 """Mean bytes of a line above which lines are copied one by one: Arrow would copy them twice."""
@@ -79,14 +100,14 @@ _MAX_SLICED_LINES = 160
 
 @dataclass(frozen=True)
 class FileSelection:
-    """The files that pass the filters of a query, and the documents that hold their content.
+    """The files that pass the filters of a query, and the documents that have their content.
 
     Attributes
     ----------
     mask
         Which files pass; None: all.
     files, documents
-        Files with content and the document of each, in document order. A *position* is an index into both.
+        Files with content and the document of each, sorted by document. A *position* is an index into both.
     first_position
         First position of each document, and the end of the last one.
     in_documents
@@ -130,22 +151,23 @@ class FileSelection:
         return matching
 
     def shards(self, corpus: Corpus) -> Sequence[int]:
-        """Return the shards that hold content of a selected file."""
+        """Return the shards with content of a selected file."""
         if self.covers_all:
             return range(len(corpus.shards))
         return self._shards(corpus.doc_base)
 
     def shards_among(self, corpus: Corpus, numbers: Sequence[int]) -> Sequence[int]:
-        """Return which of these shards hold content of a selected file."""
+        """Return which of some shards have content of a selected file."""
         if self.covers_all:
             return numbers
+
         selected = set(self._shards(corpus.doc_base))
         return [number for number in numbers if number in selected]
 
     def _shards(self, doc_base: Int64Array) -> list[int]:
-        # `doc_base` has the first document of each shard, so a shard with selected files is where the position grows.
+        # The first position of each shard's first document: a shard with selected files is where it grows.
         positions = self.first_position[doc_base]
-        shards: list[int] = (positions[1:] > positions[:-1]).nonzero()[0].tolist()
+        shards: list[int] = np.flatnonzero(positions[1:] > positions[:-1]).tolist()
         return shards
 
     @functools.cached_property
@@ -169,15 +191,6 @@ class FileSelection:
         return _NO_FILE
 
 
-@dataclass(frozen=True, slots=True)
-class GroupNotes:
-    """Notices about a group of repositories that were all searched: files matched by name only, with the reason."""
-
-    names: tuple[str, ...]
-    skipped: Mapping[str, Mapping[str, int]]
-    missing: Mapping[str, tuple[str, ...]]
-
-
 class Corpus(Memo):
     """Opened commits, numbered through. Read-only, with caches that are safe to share between threads.
 
@@ -185,52 +198,51 @@ class Corpus(Memo):
     ----------
     members
         The commits, in the order in which their files are numbered. Shards that hold none of their files are left out.
-        In each member, shards whose files lie between those of other shards come first, see `_shard_order`.
+        In each member, shards whose files lie between those of other shards come first, see `OpenedCommit.shard_order`.
     """
 
     def __init__(self, members: Sequence[OpenedCommit]) -> None:
         super().__init__()
         self.members = tuple(members)
-        self.pattern_cache = Memo(_MAX_CACHED_PATTERNS if len(self.members) > 1 else _MAX_CACHED_PATTERNS // 4)
-        views = [member.view for member in self.members]
+        self.pattern_cache = Memo(_MAX_CACHED_PATTERNS if len(self.members) > 1 else _MAX_PATTERNS_OF_ONE_MEMBER)
 
-        # All bases: member or shard i has the numbers from base[i] up to base[i + 1].
+        views = [member.view for member in self.members]
         self.file_base = _sums([view.files for view in views])
         self.files = int(self.file_base[-1])
-        self.member_shards = _member_shards(self.members)
-        shards = [self.members[member_index].shards[shard_index] for member_index, shard_index in self.member_shards]
-        placements = [self.members[member_index].placement(shard) for member_index, shard in self.member_shards]
-        self.shards = shards
-        member_of_shard = np.array([member_index for member_index, _ in self.member_shards], np.int64)
-        self.unit_base = _sums([shard.units for shard in shards])
-        self.doc_base = _sums([shard.documents for shard in shards])
-        self.buffers = ShardContents(shards)
-        self.byte_base = self.buffers.bases
-        self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
-
-        # Not strict: a base has one more entry, the end of the last shard. Shards store offsets in uint32, and the sum
-        # of all shards needs more.
-        bases = list(zip(shards, self.byte_base.tolist(), strict=False))
-        self.unit_start = _concatenate([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])
-        self.unit_end = _concatenate([shard.unit_start[1:].astype(np.int64) + base for shard, base in bases])
-        doc_bases = self.doc_base.tolist()
-        self.unit_doc = _concatenate([shard.unit_doc + base for shard, base in zip(shards, doc_bases, strict=False)])
-        self.doc_start = _concatenate([shard.doc_start.astype(np.int64) + base for shard, base in bases])
-        self.doc_size = _concatenate([shard.doc_size.astype(np.int64) for shard in shards])
-
-        # Sorted by document, since placements are; this is the order of positions in a `FileSelection`.
-        pairs = zip(placements, self.file_base[member_of_shard], strict=True)
-        self._content_files = _concatenate([placement.files + base for placement, base in pairs])
-        self._content_documents = _concatenate(
-            [placement.documents + base for placement, base in zip(placements, doc_bases, strict=False)]
-        )
+        # By file: 0 if a shard has its content, or an index into `REASONS`.
         self.reason = np.concatenate([view.reason for view in views])
         self._name_only = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
-        self.languages, self.language = _languages(self.members)
-        self._files = _mapped_files(self.members, shards)
-        self._sizes = [(file.map.size, file.size) for file in self._files]
+        self.languages, self.language = join_languages(self.members)
+
+        self.member_shards = _member_shards(self.members)
+        shards = [self.members[member].shards[shard] for member, shard in self.member_shards]
+        self.shards = shards
+        self.unit_base = _sums([shard.units for shard in shards])
+        self.units = int(self.unit_base[-1])
+        self.doc_base = _sums([shard.documents for shard in shards])
+        self.documents = int(self.doc_base[-1])
+        self.buffers = ShardContents(shards)
+        self.byte_base = self.buffers.bases
+
+        # A unit lies in one document, so that a term without a match in a document rules out its units for other terms.
+        self.unit_start = _number_through([shard.unit_start[:-1] for shard in shards], self.byte_base)
+        self.unit_end = _number_through([shard.unit_start[1:] for shard in shards], self.byte_base)
+        self.unit_doc = _number_through([shard.unit_doc for shard in shards], self.doc_base)
+        self.doc_start = _number_through([shard.doc_start for shard in shards], self.byte_base)
+        self.doc_size = _concatenate([shard.doc_size for shard in shards])
+
+        # Sorted by document, since placements are; this is the order of positions in a `FileSelection`.
+        placements = [self.members[member].placement(shard) for member, shard in self.member_shards]
+        file_bases = [self.file_base[member] for member, _ in self.member_shards]
+        self._content_files = _number_through([placement.files for placement in placements], file_bases)
+        self._content_documents = _number_through([placement.documents for placement in placements], self.doc_base)
+
+        # Compared before each search, since a mapped file that becomes shorter would end the process.
+        self._mapped_files = _mapped_files(self.members, shards)
+        self._sizes = [(file.map.size, file.size) for file in self._mapped_files]
         self._sizes_checked_s = -math.inf
-        self._lookups = self._lists_asked = 0
+        self._trigram_lookups = 0
+        self._path_list_requests = 0
 
         # Set by symbol search, so that the definitions live as long as their corpus.
         self.symbol_corpus: Any = None
@@ -244,8 +256,7 @@ class Corpus(Memo):
     @functools.cached_property
     def doc_line(self) -> Int64Array:
         """The newline before each document."""
-        bases = self.line_base[:-1].reshape(-1, 1)  # arrays, so that the sums have 64 bits
-        return _concatenate([shard.doc_line + base for shard, base in zip(self.shards, bases, strict=True)])
+        return _number_through([shard.doc_line for shard in self.shards], self.line_base)
 
     def check_sizes(self) -> None:
         """Raise `IndexDamaged` when a file has been truncated: reading the lost bytes would end the process."""
@@ -255,7 +266,7 @@ class Corpus(Memo):
 
         # Two calls for each of some fifty files took a tenth of a search without a match.
         if any(map_size() < size for map_size, size in self._sizes):
-            for file in self._files:
+            for file in self._mapped_files:
                 file.check_size()
 
         self._sizes_checked_s = now_s
@@ -273,8 +284,8 @@ class Corpus(Memo):
         """Return the numbers of the shards, ascending, that hold all of these trigrams, or may hold them."""
         # The table reads all trigrams of all shards, some 20 ms for 250 MB of text: not for the first search after a
         # commit, which should be quick too.
-        if len(self.shards) < MIN_SHARDS or self._lookups < LOOKUPS_UNFILTERED:
-            self._lookups += 1
+        if len(self.shards) < MIN_SHARDS or self._trigram_lookups < LOOKUPS_UNFILTERED:
+            self._trigram_lookups += 1
             return range(len(self.shards))
         return self._shard_filter.shards_with(trigrams)
 
@@ -302,9 +313,11 @@ class Corpus(Memo):
 
     def line_bounds(self, lines: LineNumbers) -> tuple[Int64Array, Int64Array]:
         """Return start and end of lines, ascending, without their newlines."""
-        starts, ends = np.empty(len(lines), dtype=np.int64), np.empty(len(lines), dtype=np.int64)
+        starts = np.empty(len(lines), dtype=np.int64)
+        ends = np.empty(len(lines), dtype=np.int64)
         for shard_index, start, end in self._line_runs(lines):
-            newlines, base = self.shards[shard_index].newlines, self.byte_base[shard_index]
+            newlines = self.shards[shard_index].newlines
+            base = self.byte_base[shard_index]
             # Line i is between newline i and newline i + 1.
             local_lines = lines[start:end] - self.line_base[shard_index]
             starts[start:end] = newlines.take(local_lines)
@@ -315,15 +328,17 @@ class Corpus(Memo):
         return starts, ends
 
     def _line_runs(self, lines: LineNumbers) -> Iterator[tuple[int, int, int]]:
-        shard_bounds = lines.searchsorted(self.line_base).tolist()
-        for shard_index in range(len(self.shards)):
-            if shard_bounds[shard_index] < shard_bounds[shard_index + 1]:
-                yield shard_index, shard_bounds[shard_index], shard_bounds[shard_index + 1]
+        """Yield each shard with some of these lines, which ascend, and the start and end of its lines among them."""
+        bounds = lines.searchsorted(self.line_base).tolist()
+        for shard_index, (start, end) in enumerate(pairwise(bounds)):
+            if start < end:
+                yield shard_index, start, end
 
     def text(self, document: int) -> bytes:
         """Return the bytes of a document."""
         start = self.doc_start[document]
-        return bytes(self.buffers.slices(np.array([[start, start + self.doc_size[document]]]))[0])
+        end = start + self.doc_size[document]
+        return bytes(self.buffers.slices(np.array([[start, end]]))[0])
 
     def data(self, starts: Int64Array, ends: Int64Array) -> Any:
         """Return the bytes of ranges one after another; the ranges ascend and do not overlap."""
@@ -337,22 +352,24 @@ class Corpus(Memo):
         copies: list[Any] = []
         for shard_index, first, last in self.buffers.runs(starts):
             base = self.byte_base[shard_index]
-            local_starts, local_ends = starts[first:last] - base, ends[first:last] - base
+            local_starts = starts[first:last] - base
+            local_ends = ends[first:last] - base
 
-            # Both ways give the bytes one after another. Buffer 2 of an Arrow binary array is its data, None when all
-            # pieces are empty.
+            # Both ways give the bytes one after another.
             if last - first <= _MAX_SLICED_LINES:
                 content = self.buffers.views[shard_index]
-                copies += [content[a:b] for a, b in zip(local_starts.tolist(), local_ends.tolist(), strict=True)]
+                for start, end in zip(local_starts.tolist(), local_ends.tolist(), strict=True):
+                    copies.append(content[start:end])
             else:
-                copies.append(
-                    take_slices(self.shards[shard_index].arrow_content, local_starts, local_ends).buffers()[2] or b""
-                )
+                slices = take_slices(self.shards[shard_index].arrow_content, local_starts, local_ends)
+                # Buffer 2 of an Arrow binary array is its data, None when all slices are empty.
+                copies.append(slices.buffers()[2] or b"")
 
         return copies[0] if len(copies) == 1 else b"".join(copies)
 
     def member_of(self, files: FileNumbers) -> NDArray[np.intp]:
         """Return the member of each file."""
+        # A search of one repository, as most are, needs no look-up.
         if len(self.members) == 1:
             return np.zeros(len(files), dtype=np.intp)
         return self.file_base.searchsorted(files, side="right") - 1
@@ -374,7 +391,10 @@ class Corpus(Memo):
         """The paths of all members."""
         if len(self.members) == 1:
             return self.members[0].paths
-        raw = None if all(member.view.path_text_is_raw for member in self.members) else self.raw_paths
+        raw = None
+        if not self._path_text_is_raw:
+            raw = self.raw_paths
+
         # Each text begins and ends with a newline; without its first one, a single newline separates two paths.
         # Views, since all paths of a large corpus have tens of megabytes.
         text = b"".join([b"\n", *[member.paths.text[1:] for member in self.members]])
@@ -385,16 +405,21 @@ class Corpus(Memo):
         """The bytes of all paths as git has them, at the offsets of `paths`."""
         if len(self.members) == 1:
             return self.members[0].view.file.bytes_of("paths")
-        if all(member.view.path_text_is_raw for member in self.members):
+        if self._path_text_is_raw:
             return self.paths.text
         return b"".join([b"\n", *[member.view.file.bytes_of("paths")[1:] for member in self.members]])
+
+    @functools.cached_property
+    def _path_text_is_raw(self) -> bool:
+        """Whether no path has a newline, so that the text that is searched has all paths as git has them."""
+        return all(member.view.path_text_is_raw for member in self.members)
 
     @property
     def path_lists(self) -> PathLists | None:
         """All paths as objects; None for a large corpus, or a new one, whose first searches don't wait for them."""
         # An event loop may wait for the lists, which take 16 ms for 36,000 files, once for each corpus.
-        if self.files > MAX_LISTED_PATHS or self._lists_asked < LISTS_UNMADE:
-            self._lists_asked += 1
+        if self.files > MAX_LISTED_PATHS or self._path_list_requests < LISTS_UNMADE:
+            self._path_list_requests += 1
             return None
         return self._path_lists
 
@@ -405,9 +430,9 @@ class Corpus(Memo):
     @functools.cached_property
     def _path_offsets(self) -> Int64Array:
         # One byte less than each text, as its first newline is dropped (see `paths`).
-        sizes = _sums([len(member.paths.text) - 1 for member in self.members])
-        starts = [member.paths.offsets[:-1] + base for member, base in zip(self.members, sizes.tolist(), strict=False)]
-        return np.concatenate([*starts, sizes[-1:] + 1])
+        text_base = _sums([len(member.paths.text) - 1 for member in self.members])
+        starts = _number_through([member.paths.offsets[:-1] for member in self.members], text_base)
+        return np.concatenate([starts, text_base[-1:] + 1])
 
     def path_spans(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         """Find a pattern in all paths; raises `ScanStopped` when `stopped` returns True."""
@@ -424,34 +449,41 @@ class Corpus(Memo):
         return self.remember(("selection", files, languages), lambda: self._selection(self._passing(files, languages)))
 
     def _passing(self, files: tuple[FileFilter, ...], languages: tuple[LanguageTest, ...]) -> BoolArray | None:
+        """Return which files pass all filters, or None without a filter."""
         mask: BoolArray | None = None
         for file_filter in files:
-            passing = self.remember(("file", file_filter.pattern), lambda p=file_filter.pattern: self.paths.match(p))  # type: ignore[misc]
-            mask = apply_filter(mask, passing, negated=file_filter.negated)
+            mask = apply_filter(mask, self._matching_files(file_filter.pattern), negated=file_filter.negated)
 
         for language in languages:
-            mask = apply_filter(
-                mask, languages_matching(self.languages, language)[self.language], negated=language.negated
-            )
+            passing = languages_matching(self.languages, language)[self.language]
+            mask = apply_filter(mask, passing, negated=language.negated)
 
         return mask
 
+    def _matching_files(self, pattern: CompiledPattern) -> BoolArray:
+        # Most queries of a reader have the same filters, and a match of all paths takes longer than a small search.
+        return self.remember(("file", pattern), lambda: self.paths.match(pattern))
+
     def _selection(self, mask: BoolArray | None) -> FileSelection:
-        files, documents, nameless = self._content_files, self._content_documents, self._name_only
+        files = self._content_files
+        documents = self._content_documents
+        name_only = self._name_only
         if mask is not None:
             is_passing = mask[files]
-            files, documents, nameless = files[is_passing], documents[is_passing], nameless[mask[nameless]]
+            files = files[is_passing]
+            documents = documents[is_passing]
+            name_only = name_only[mask[name_only]]
 
-        # Positions are in document order, so counts per document add up to the first position of each.
-        first = np.zeros(self.documents + 1, dtype=np.int64)
-        np.cumsum(np.bincount(documents, minlength=self.documents), out=first[1:])
+        # Files are sorted by document, so counts per document add up to the first position of each.
+        first_position = np.zeros(self.documents + 1, dtype=np.int64)
+        np.cumsum(np.bincount(documents, minlength=self.documents), out=first_position[1:])
         return FileSelection(
-            mask,
-            FileNumbers(files),
-            DocumentNumbers(documents),
-            first,
-            first[1:] > first[:-1],
-            FileNumbers(nameless),
+            mask=mask,
+            files=FileNumbers(files),
+            documents=DocumentNumbers(documents),
+            first_position=first_position,
+            in_documents=first_position[1:] > first_position[:-1],
+            name_only=FileNumbers(name_only),
         )
 
     def skipped_counts(self, selection: FileSelection) -> list[dict[str, int]]:
@@ -467,11 +499,16 @@ class Corpus(Memo):
     def _group_notes(self, selection: FileSelection, names: tuple[str, ...]) -> GroupNotes:
         counts = self.skipped_counts(selection)
         skipped: dict[str, Mapping[str, int]] = {}
-        for name, of_member in zip(names, counts, strict=True):
-            if of_member:
-                add_maximum(skipped, name, of_member)
-        missing = self.missing_files(selection) if any("missing" in of_member for of_member in counts) else ()
-        return GroupNotes(names, skipped, {name: files for name, files in zip(names, missing, strict=False) if files})
+        for name, counts_of_member in zip(names, counts, strict=True):
+            if counts_of_member:
+                add_maximum(skipped, name, counts_of_member)
+
+        missing: dict[str, tuple[str, ...]] = {}
+        if any("missing" in counts_of_member for counts_of_member in counts):
+            named_files = zip(names, self.missing_files(selection), strict=True)
+            missing = {name: files for name, files in named_files if files}
+
+        return GroupNotes(names, skipped, missing)
 
     def missing_files(self, selection: FileSelection) -> list[tuple[str, ...]]:
         """Name, for each member, the first selected files whose content the clone lacks: path and blob id."""
@@ -479,69 +516,53 @@ class Corpus(Memo):
         if selection.mask is not None:
             files = files[selection.mask[files]]
 
+        # Files ascend, so the files of a member are one run.
+        bounds = files.searchsorted(self.file_base).tolist()
         names_by_member: list[tuple[str, ...]] = []
-        # Files ascend, so the files of a member are one run from `position` on.
-        for member, position in enumerate(np.searchsorted(files, self.file_base)[:-1].tolist()):
-            base, end = self.file_base[member : member + 2].tolist()
-            first = [
-                number - base for number in files[position : position + MAX_NAMED_MISSING].tolist() if number < end
-            ]
+        for member, (start, end) in enumerate(pairwise(bounds)):
             view = self.members[member].view
-            names_by_member.append(tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first))
+            first_files = files[start : min(end, start + MAX_NAMED_MISSING)] - self.file_base[member]
+            names = [f"{view.path(number)} (blob {view.blob_id(number)})" for number in first_files.tolist()]
+            names_by_member.append(tuple(names))
 
         return names_by_member
 
     def _count_skipped(self, mask: BoolArray | None) -> list[dict[str, int]]:
-        files = FileNumbers(np.flatnonzero(self.reason if mask is None else (self.reason > 0) & mask))
-        kinds = len(REASONS)
+        is_skipped = self.reason > 0
+        pointers = self._lfs_pointers
+        if mask is not None:
+            is_skipped = is_skipped & mask
+            pointers = pointers[mask[pointers]]
+
         # One code for member and reason: a single bincount replaces one per member.
-        codes = self.member_of(files) * kinds + self.reason[files]
-        table = np.bincount(codes, minlength=len(self.members) * kinds).reshape(-1, kinds).tolist()
-        counts = [{name: n for name, n in zip(REASONS[1:], row[1:], strict=True) if n} for row in table]
-        if len(self._lfs_pointers):
-            pointers = self._lfs_pointers if mask is None else self._lfs_pointers[mask[self._lfs_pointers]]
-            members = self.member_of(FileNumbers(pointers))
-            for member, files_of_member in enumerate(np.bincount(members, minlength=len(self.members)).tolist()):
-                if files_of_member:
-                    counts[member][LFS_POINTER] = files_of_member
+        files = FileNumbers(np.flatnonzero(is_skipped))
+        codes = self.member_of(files) * len(REASONS) + self.reason[files]
+        table = np.bincount(codes, minlength=len(self.members) * len(REASONS)).reshape(-1, len(REASONS)).tolist()
+        pointer_members = self.member_of(FileNumbers(pointers))
+        pointer_counts = np.bincount(pointer_members, minlength=len(self.members)).tolist()
+
+        counts = []
+        for row, pointer_count in zip(table, pointer_counts, strict=True):
+            # Reason 0 is none: files with content.
+            named_counts = zip(REASONS[1:], row[1:], strict=True)
+            counts_of_member = {reason: count for reason, count in named_counts if count}
+            if pointer_count:
+                counts_of_member[LFS_POINTER] = pointer_count
+            counts.append(counts_of_member)
 
         return counts
 
     @functools.cached_property
     def _lfs_pointers(self) -> Int64Array:
-        bases = self.file_base.tolist()
-        return _concatenate([member.lfs_pointers + base for member, base in zip(self.members, bases, strict=False)])
+        return _number_through([member.lfs_pointers for member in self.members], self.file_base)
 
 
 def _member_shards(members: Sequence[OpenedCommit]) -> list[tuple[int, int]]:
     """Return the shards of members in the order of a corpus, each as the index of its member and its own in there."""
-    # The order depends on the member alone, so it is kept there and shared by all corpora.
-    orders = (member.remember("order", functools.partial(_shard_order, member)) for member in members)
-    return [(member_index, shard_index) for member_index, order in enumerate(orders) for shard_index in order]
-
-
-def _shard_order(snapshot: OpenedCommit) -> list[int]:
-    """Return the shards that hold files, those first whose files lie between the files of another shard.
-
-    In this order `FileSelection.lowest_file_from` rises early: the shards of the first build, which hold files in path
-    order, come last, and a search in path order has little to hold back.
-    """
-    interleaved, ordered, last_file = [], [], -1
-    for shard_index in range(len(snapshot.shards)):
-        placement = snapshot.placement(shard_index)
-        if not len(placement.files):
-            continue
-
-        # The first file of each document alone: blobs are written at their first path, and copies of a file may lie
-        # anywhere after it.
-        used_documents = placement.first_file[:-1][np.diff(placement.first_file) > 0]
-        if int(placement.files.min()) > last_file:
-            ordered.append(shard_index)
-            last_file = int(placement.files[used_documents].max())
-        else:
-            interleaved.append(shard_index)
-
-    return interleaved + ordered
+    member_shards: list[tuple[int, int]] = []
+    for member_index, member in enumerate(members):
+        member_shards += [(member_index, shard_index) for shard_index in member.shard_order]
+    return member_shards
 
 
 def _mapped_files(members: Sequence[OpenedCommit], shards: Sequence[Shard]) -> list[SectionFile]:
@@ -550,21 +571,19 @@ def _mapped_files(members: Sequence[OpenedCommit], shards: Sequence[Shard]) -> l
     return [file for file in files if isinstance(file, SectionFile)]
 
 
-def _languages(members: Sequence[OpenedCommit]) -> tuple[list[tuple[str, list[str]]], Int64Array]:
-    """Return one table of the languages of all members, and the language of each file as an index into it."""
-    numbers: dict[tuple[str, tuple[str, ...]], int] = {}
-    codes_by_member = []
-    for member in members:
-        table = member.view.languages or [("", [])]
-        codes = [numbers.setdefault((name, tuple(names)), len(numbers)) for name, names in table]
-        codes_by_member.append(np.array(codes, dtype=np.int64)[member.view.language])
-    return [(name, list(names)) for name, names in numbers], np.concatenate(codes_by_member)
-
-
 def _sums(sizes: Sequence[int]) -> Int64Array:
+    """Return the base of each of some sizes, and their sum."""
     sums = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(np.array(sizes, dtype=np.int64), out=sums[1:])
     return sums
+
+
+def _number_through(arrays: Sequence[AnyArray], bases: Iterable[int]) -> Int64Array:
+    """Return numbers of several shards or members one after another, each with its base added.
+
+    They are stored in 32 bits, and the sums need 64. `bases` may have one entry more: the end of the last one.
+    """
+    return _concatenate([array.astype(np.int64) + base for array, base in zip(arrays, bases, strict=False)])
 
 
 def _concatenate(arrays: Sequence[AnyArray]) -> Int64Array:

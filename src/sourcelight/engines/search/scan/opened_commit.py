@@ -110,6 +110,32 @@ class OpenedCommit(Memo):
                 return True
         return False
 
+    @functools.cached_property
+    def shard_order(self) -> list[int]:
+        """The shards that hold files, those first whose files lie between the files of another shard.
+
+        In this order `FileSelection.lowest_file_from` rises early: the shards of the first build, which hold files in
+        path order, come last, and a search in path order has little to hold back.
+        """
+        interleaved: list[int] = []
+        ordered: list[int] = []
+        last_file = -1
+        for shard in range(len(self.shards)):
+            placement = self.placement(shard)
+            if not len(placement.files):
+                continue
+
+            # The first file of each document alone: blobs are written at their first path, and copies of a file may
+            # lie anywhere after it.
+            used_documents = placement.first_file[:-1][np.diff(placement.first_file) > 0]
+            if int(placement.files.min()) > last_file:
+                ordered.append(shard)
+                last_file = int(placement.files[used_documents].max())
+            else:
+                interleaved.append(shard)
+
+        return interleaved + ordered
+
     def placement(self, shard: int) -> DocumentPlacement:
         """Return which files have their content in a shard."""
         return self.remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
@@ -143,6 +169,20 @@ def languages_matching(languages: list[tuple[str, list[str]]], language_filter: 
 
 def _is_named(names: Sequence[str], folded_name: str) -> bool:
     return any(name.casefold() == folded_name for name in names)
+
+
+def join_languages(members: Sequence[OpenedCommit]) -> tuple[list[tuple[str, list[str]]], Int64Array]:
+    """Return one table of the languages of all members, and the language of each file as an index into it."""
+    index_of: dict[tuple[str, tuple[str, ...]], int] = {}
+    languages_of_files = []
+    for member in members:
+        # A commit without files has no languages, and its files none to look up.
+        table = member.view.languages or [("", [])]
+        indexes = [index_of.setdefault((name, tuple(names)), len(index_of)) for name, names in table]
+        languages_of_files.append(np.array(indexes, dtype=np.int64)[member.view.language])
+
+    languages = [(name, list(names)) for name, names in index_of]
+    return languages, np.concatenate(languages_of_files)
 
 
 def apply_filter(mask: BoolArray | None, passing: BoolArray, *, negated: bool) -> BoolArray:

@@ -1,0 +1,10 @@
+"""Searches and counts over many repositories, a corpus of up to 64 of them at a time.
+
+How one corpus is read is the matter of `sourcelight.engines.search.scan`. Start at `loop`.
+"""
+
+from sourcelight.engines.search.searcher.counts import MatchCounts, OnNotes, count
+from sourcelight.engines.search.searcher.loop import SearchLoop, has_match, search
+from sourcelight.engines.search.searcher.parts import PendingPart
+
+__all__ = ["MatchCounts", "OnNotes", "PendingPart", "SearchLoop", "count", "has_match", "search"]
