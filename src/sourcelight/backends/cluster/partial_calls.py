@@ -127,7 +127,7 @@ def _with_dates(call: ClusterToolCall) -> Mapping[str, Any]:
         return call.arguments
     from sourcelight.engines.tools.history.filters import dates_of
 
-    return {**call.arguments, **dates_of(call.name, *map(call.arguments.get, _DATES))[2]}
+    return {**call.arguments, **dates_of(call.name, *map(call.arguments.get, _DATES)).echoed}
 
 
 def _reasons(name: str, requests: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:

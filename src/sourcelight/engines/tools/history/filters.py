@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from sourcelight.core.errors import PatternError, ToolError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
@@ -59,38 +60,52 @@ def files_of(tool: str, files: Sequence[str] | None, *, regexp: bool) -> Changed
     """Return a pattern for any of some globs or path prefixes; with `regexp`, for RE2 found anywhere in the path."""
     if not files:
         return ChangedFileFilter()
-    if regexp:
-        patterns = [pattern_of(tool, "files", text, regexp=True, whole_text=True) for text in files]
-    else:
-        patterns = [pattern_of(tool, "files", file_pattern(text), regexp=True, whole_text=True) for text in files]
+
+    expressions = files
+    if not regexp:
+        expressions = [file_pattern(text) for text in files]
+
+    patterns = [pattern_of(tool, "files", text, regexp=True, whole_text=True) for text in expressions]
     return ChangedFileFilter((AnyPattern(tuple(patterns)),))
 
 
-def dates_of(tool: str, after: str | None, before: str | None) -> tuple[int | None, int | None, dict[str, str]]:
-    """Return the bounds of committer times in seconds, both exclusive, and the instants as they were understood.
+class DateBounds(NamedTuple):
+    """Bounds of committer times in seconds, both exclusive, and the instants as they were understood, by argument."""
 
-    Raises `ToolError` for an invalid date.
-    """
-    bounds: list[int | None] = []
+    after: int | None
+    before: int | None
+    echoed: dict[str, str]
+
+
+def dates_of(tool: str, after: str | None, before: str | None) -> DateBounds:
+    """Return the bounds of committer times of a call; raises `ToolError` for an invalid date."""
     echoed: dict[str, str] = {}
-    for name, text in (("after", after), ("before", before)):
-        if not text:
-            bounds.append(None)
-            continue
+    start: int | None = None
+    if after:
+        instant = _instant(tool, "after", after)
+        echoed["after"] = _format(instant)
+        start = math.floor(instant.timestamp())
 
-        try:
-            instant = parse_date(text, datetime.now(UTC))
-        except ValueError as error:
-            raise ToolError(f"{tool}: {name}: {error}", tool=tool, argument=name) from error
+    end: int | None = None
+    if before:
+        instant = _instant(tool, "before", before)
+        echoed["before"] = _format(instant)
+        end = math.ceil(instant.timestamp())
 
-        echoed[name] = instant.isoformat().replace("+00:00", "Z")
-        seconds = instant.timestamp()
-        bounds.append(math.floor(seconds) if name == "after" else math.ceil(seconds))
-
-    start, end = bounds
     if start is not None and end is not None and start + 1 >= end:
         raise ToolError(
             f"{tool}: no time is after {echoed['after']} and before {echoed['before']}", tool=tool, argument="after"
         )
 
-    return start, end, echoed
+    return DateBounds(start, end, echoed)
+
+
+def _instant(tool: str, argument: str, text: str) -> datetime:
+    try:
+        return parse_date(text, datetime.now(UTC))
+    except ValueError as error:
+        raise ToolError(f"{tool}: {argument}: {error}", tool=tool, argument=argument) from error
+
+
+def _format(instant: datetime) -> str:
+    return instant.isoformat().replace("+00:00", "Z")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches import Column
 from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.batches.schema import arrow_type
@@ -28,6 +28,7 @@ Array = Any
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 _DAY_S = 86_400
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
@@ -121,31 +122,49 @@ def people(history: History, identities: Any) -> tuple[Array, Array, BoolArray]:
 
 def bots(history: History, identities: Any) -> BoolArray:
     """Return, for identities by number, whether they are bots."""
-    identity_table = history.identities
-    is_bot_person = history.remember("bots", lambda: np.array([
-        is_bot(name, email)
-        for name, email in zip(identity_table.person_names, identity_table.person_emails, strict=True)
-    ] or [False], np.bool_))  # fmt: skip
-    of_each: BoolArray = is_bot_person[identity_table.person[identities]]
+    is_bot_person = history.remember("bots", lambda: _bot_persons(history))
+    of_each: BoolArray = is_bot_person[history.identities.person[identities]]
     return of_each
 
 
-def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
-    """Return the files, additions and deletions of each commit, and whether some of these are not known."""
+def _bot_persons(history: History) -> BoolArray:
+    """Return, for persons by number, whether they are bots; one False for a history without persons."""
+    persons = zip(history.identities.person_names, history.identities.person_emails, strict=True)
+    return np.array([is_bot(name, email) for name, email in persons] or [False], np.bool_)
 
-    def make() -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
-        changes, starts = history.changes, history.commits.change_starts
-        summed = []
-        unknown = changes.additions == UNKNOWN
 
-        # Differences of running sums: `np.add.reduceat` gives a commit without changes the value of the next one.
-        for column in (changes.additions, changes.deletions, unknown):
-            running = np.concatenate(([0], np.cumsum(np.maximum(column.astype(np.int64), 0))))
-            summed.append(running[starts[1:]] - running[starts[:-1]])
+class CommitSizes(NamedTuple):
+    """Files, additions and deletions of each commit, and whether some of these are not known."""
 
-        return np.diff(starts), summed[0], summed[1], (summed[2] > 0) | history.commits.unread
+    files: Int64Array
+    additions: Int64Array
+    deletions: Int64Array
+    is_unknown: BoolArray
 
-    return history.remember("sizes", make)
+
+def sizes(history: History) -> CommitSizes:
+    """Return the sizes of all commits."""
+    return history.remember("sizes", lambda: _commit_sizes(history))
+
+
+def _commit_sizes(history: History) -> CommitSizes:
+    changes = history.changes
+    starts = history.commits.change_starts
+    unknown_files = _sum_by_commit(changes.additions == UNKNOWN, starts)
+    return CommitSizes(
+        files=np.diff(starts),
+        additions=_sum_by_commit(changes.additions, starts),
+        deletions=_sum_by_commit(changes.deletions, starts),
+        is_unknown=(unknown_files > 0) | history.commits.unread,
+    )
+
+
+def _sum_by_commit(values: AnyArray, change_starts: Int64Array) -> Int64Array:
+    """Add up a value of changes for each commit; one that is not known, and below 0, counts as 0."""
+    # Differences of running sums: `np.add.reduceat` gives a commit without changes the value of the next one.
+    running = np.concatenate(([0], np.cumsum(np.maximum(values.astype(np.int64), 0))))
+    sums: Int64Array = running[change_starts[1:]] - running[change_starts[:-1]]
+    return sums
 
 
 def line_numbers(history: History, rows: RowNumbers) -> tuple[Int64Array, BoolArray]:
@@ -155,22 +174,26 @@ def line_numbers(history: History, rows: RowNumbers) -> tuple[Int64Array, BoolAr
     index = np.searchsorted(blocks.row, rows, side="right") - 1
     offset = rows - blocks.row[index]
     is_removed = offset < blocks.removed[index]
-    return np.where(
-        is_removed, blocks.old[index] + offset, blocks.new[index] + offset - blocks.removed[index]
-    ), is_removed
+    # Removed rows of a block come before the added ones.
+    old_lines = blocks.old[index] + offset
+    new_lines = blocks.new[index] + offset - blocks.removed[index]
+    return np.where(is_removed, old_lines, new_lines), is_removed
 
 
 def periods(seconds: Any, period: str) -> tuple[Int64Array, Int64Array]:
     """Start and end of the period of each instant, in seconds since 1970, UTC; a week begins on Monday."""
     times = np.asarray(seconds, np.int64)
-    if period in {"day", "week"}:
-        days = times // _DAY_S
-        if period == "week":
-            days = (days + 3) // 7 * 7 - 3  # 1970 began on a Thursday
-        return days * _DAY_S, (days + (7 if period == "week" else 1)) * _DAY_S
+    days = times // _DAY_S
+    if period == "day":
+        return days * _DAY_S, (days + 1) * _DAY_S
+
+    if period == "week":
+        # 1970 began on a Thursday, three days after a Monday.
+        mondays = (days + 3) // 7 * 7 - 3
+        return mondays * _DAY_S, (mondays + 7) * _DAY_S
 
     months = times.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
-    length = {"month": 1, "quarter": 3, "year": 12}[period]
+    length = _MONTHS[period]
     first = months // length * length
     return _seconds(first), _seconds(first + length)
 
@@ -196,7 +219,8 @@ def group(keys: Sequence[Int64Array]) -> tuple[Int64Array, list[Int64Array]]:
         codes = codes * max(1, len(values)) + positions
         _, codes = np.unique(codes, return_inverse=True)
 
-    first = np.full(int(codes.max()) + 1 if len(codes) else 0, -1, np.int64)
+    group_count = int(codes.max()) + 1 if len(codes) else 0
+    first = np.zeros(group_count, np.int64)
     # Of several writes to one index numpy keeps the last, which is the first row here.
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return codes, [np.asarray(key)[first] for key in keys]
@@ -237,6 +261,9 @@ def directories(paths: Sequence[str], depth: int) -> list[str]:
     shown_directories = []
     for path in paths:
         names = path.split("/", depth)
-        parents, is_deep = names[:depth], len(names) > depth
-        shown_directories.append("/".join(parents) + "/" if is_deep else f"{path.rpartition('/')[0]}/*")
+        if len(names) > depth:
+            shown_directories.append("/".join(names[:depth]) + "/")
+        else:
+            parent, _, _ = path.rpartition("/")
+            shown_directories.append(f"{parent}/*")
     return shown_directories

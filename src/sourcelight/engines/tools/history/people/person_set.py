@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,13 @@ class PersonSet:
     persons: list[int]
 
 
+class CoAuthors(NamedTuple):
+    """Commits with trailers, by number, and the person of each trailer."""
+
+    commits: Int64Array
+    persons: Int64Array
+
+
 class PersonNumbers:
     """Persons of several repositories under one set of numbers.
 
@@ -67,7 +74,7 @@ class PersonNumbers:
         self._commits: list[int] = []
         self._of: dict[int, Int64Array] = {}
         self._display_pairs: list[Pair] | None = None
-        self._bots = np.zeros(0, np.bool_)
+        self._bots: BoolArray | None = None
 
     @property
     def accepted(self) -> Mailmap:
@@ -94,7 +101,7 @@ class PersonNumbers:
     @property
     def bots(self) -> BoolArray:
         """Whether each person is a bot, by the name and address that are shown."""
-        if len(self._bots) != max(1, len(self.display_pairs)):
+        if self._bots is None:
             self._bots = np.array([is_bot(*pair) for pair in self.display_pairs] or [False], np.bool_)
         return self._bots
 
@@ -109,13 +116,25 @@ class PersonNumbers:
         for pair, members in zip(self.display_pairs, identities, strict=True):
             if set(members) - {pair}:
                 text = text_of(pair)
-                names[text] = list(dict.fromkeys([text, *map(text_of, sorted(members))]))
+                texts = [text, *map(text_of, sorted(members))]
+                names[text] = list(dict.fromkeys(texts))
 
         return names
 
     def _number_of(self, pair: Pair) -> int:
-        proper = self._accepted.map(*pair) if self._accepted else pair
-        return self._numbers[person_key(*proper) if self.join_addresses else proper]
+        return self._numbers[self._key_of(self._accepted_pair(pair))]
+
+    def _accepted_pair(self, pair: Pair) -> Pair:
+        """Return an identity after the lines that the reader accepted."""
+        if not self._accepted:
+            return pair
+        return self._accepted.map(*pair)
+
+    def _key_of(self, pair: Pair) -> Pair:
+        """Return the key that all identities of a person share."""
+        if not self.join_addresses:
+            return pair
+        return person_key(*pair)
 
     def number(self, name: str, email: str, commits: int = 0) -> int:
         """Return the number of the person with this name in the repository's mailmap and some commits under it."""
@@ -124,9 +143,8 @@ class PersonNumbers:
             self._commits.append(0)
 
         self._commits[number] += commits
-        proper = self._accepted.map(name, email) if self._accepted else (name, email)
-        key = person_key(*proper) if self.join_addresses else proper
-        person = self._numbers.setdefault(key, len(self._numbers))
+        proper = self._accepted_pair((name, email))
+        person = self._numbers.setdefault(self._key_of(proper), len(self._numbers))
         if person == len(self._members):
             self._members.append({})
 
@@ -134,7 +152,8 @@ class PersonNumbers:
         members[proper] = members.get(proper, 0) + commits
 
         # With more commits, another name of a person can be the most frequent one.
-        self._display_pairs, self._bots = None, np.zeros(0, np.bool_)
+        self._display_pairs = None
+        self._bots = None
         return person
 
     @property
@@ -158,40 +177,52 @@ class PersonNumbers:
         if numbers is None:
             identities = history.identities
             authors = identities.person[history.commits.author[selection.mask]]
-            commits = np.bincount(authors, minlength=len(identities.person_names)).tolist()
-            # An index may hold other branches: people only in those don't decide a person's name.
-            rows = zip(identities.person_names, identities.person_emails, commits, strict=True)
-            persons = [self.number(*row) if row[2] else -1 for row in rows]
-            numbers = np.array(persons, np.int64)[identities.person] if persons else np.zeros(0, np.int64)
+            commit_counts = np.bincount(authors, minlength=len(identities.person_names)).tolist()
+            rows = zip(identities.person_names, identities.person_emails, commit_counts, strict=True)
+            persons = []
+            for name, email, commit_count in rows:
+                # An index may hold other branches: people only in those don't decide a person's name.
+                persons.append(self.number(name, email, commit_count) if commit_count else -1)
+
+            numbers = np.zeros(0, np.int64)
+            if persons:
+                numbers = np.array(persons, np.int64)[identities.person]
+
             self._of[id(history)] = numbers
 
         return numbers
 
-    def co_authors(self, selection: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array]:
+    def co_authors(self, selection: OpenedHistory, cancellation: Cancellation) -> CoAuthors:
         """Return commits with Co-authored-by trailers and the person of each trailer, without authors of the commit."""
-        commits, pair_numbers, numbers_found = selection.history.remember(
-            "co-authors", lambda: _co_authored(selection, cancellation)
-        )
-        persons = self.of_identities(selection)
-        is_counted = selection.mask[commits] if len(commits) else np.zeros(0, np.bool_)
-        commits, pair_numbers = commits[is_counted], pair_numbers[is_counted]
+        history = selection.history
+        trailers = history.remember("co-authors", lambda: _read_co_authors(selection, cancellation))
+        persons_of_identities = self.of_identities(selection)
+        is_counted = selection.mask[trailers.commits]
+        commits = trailers.commits[is_counted]
         if not len(commits):
-            return commits, pair_numbers
+            return CoAuthors(commits, commits)
 
-        distinct, which = np.unique(pair_numbers, return_inverse=True)
-        numbers = np.array([self.number(*numbers_found[position]) for position in distinct.tolist()], np.int64)[which]
-        mask = numbers != persons[selection.history.commits.author[commits]]
+        # Persons of counted commits alone get a number: others would be rows of the answer.
+        distinct, index_of_trailer = np.unique(trailers.pair_indexes[is_counted], return_inverse=True)
+        numbers = [self.number(*trailers.pairs[index]) for index in distinct.tolist()]
+        persons = np.array(numbers, np.int64)[index_of_trailer]
+        is_other_person = persons != persons_of_identities[history.commits.author[commits]]
 
         # Several trailers of a commit can name one person.
-        pairs = np.unique(np.stack((commits[mask], numbers[mask]), axis=1), axis=0)
-        return pairs[:, 0], pairs[:, 1]
+        rows = np.unique(np.stack((commits[is_other_person], persons[is_other_person]), axis=1), axis=0)
+        return CoAuthors(rows[:, 0], rows[:, 1])
 
     def bot_notices(self, people: Any, commits: Any) -> list[Rule]:
         """Return a notice on bots among some people with commits."""
-        bots = self.bots[people] & (np.asarray(commits) > 0)  # trailers name further ones
-        if not bots.any():
+        people = np.asarray(people)
+        commits = np.asarray(commits)
+        # Trailers name further ones.
+        is_bot_with_commits = self.bots[people] & (commits > 0)
+        if not is_bot_with_commits.any():
             return []
-        count, bot_count = int(np.asarray(commits)[bots].sum()), len(np.unique(np.asarray(people)[bots]))
+
+        count = int(commits[is_bot_with_commits].sum())
+        bot_count = len(np.unique(people[is_bot_with_commits]))
         commits_are = "commit is" if count == 1 else "commits are"
         text = f"{count:,} {commits_are} by {count_of(bot_count, 'bot')} (rows with bot); {BOT_RULE}."
         return [Rule(text, "bots")]
@@ -202,7 +233,7 @@ class PersonNumbers:
             text = "Each name and address counts as a separate person, after the mailmap: join_addresses is False."
             return [Rule(text, "people")]
 
-        many_names = sum(sum(map(bool, self._members[person].values())) > 1 for person in set(people))
+        many_names = sum(self._has_many_names(person) for person in set(people))
         if not many_names:
             return []
 
@@ -213,6 +244,11 @@ class PersonNumbers:
             "join_addresses=False keeps the names separate."
         )
         return [Rule(notice, "people")]
+
+    def _has_many_names(self, person: int) -> bool:
+        """Return whether a person has commits under more than one name and address."""
+        commit_counts = self._members[person].values()
+        return sum(count > 0 for count in commit_counts) > 1
 
 
 def agent_notices(commits: int = 0, lines: int = 0) -> list[Rule]:
@@ -235,16 +271,34 @@ def text_of(pair: Pair) -> str:
     return f"{name} <{email}>"
 
 
-def _co_authored(snapshot: OpenedHistory, cancellation: Cancellation) -> tuple[Int64Array, Int64Array, Sequence[Pair]]:
-    """Return commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
+@dataclass(frozen=True, slots=True)
+class _Trailers:
+    """Trailers of a history that name co-authors.
+
+    Attributes
+    ----------
+    commits
+        The commit of each.
+    pair_indexes
+        The index of its person in `pairs`.
+    pairs
+        The persons as the mailmap has them.
+    """
+
+    commits: Int64Array
+    pair_indexes: Int64Array
+    pairs: Sequence[Pair]
+
+
+def _read_co_authors(snapshot: OpenedHistory, cancellation: Cancellation) -> _Trailers:
     history = snapshot.history
     commits: list[int] = []
-    positions: list[int] = []
-    seen_people: dict[Pair, int] = {}
+    pair_indexes: list[int] = []
+    index_of: dict[Pair, int] = {}
     for commit in commits_with_co_authors(history):
         for person in co_authors(history.message(commit)):
             commits.append(commit)
-            positions.append(seen_people.setdefault(person, len(seen_people)))
+            pair_indexes.append(index_of.setdefault(person, len(index_of)))
 
-    mapped = check_mailmap(snapshot.repository.git_dir, list(seen_people), cancellation)
-    return np.array(commits, np.int64), np.array(positions, np.int64), mapped
+    pairs = check_mailmap(snapshot.repository.git_dir, list(index_of), cancellation)
+    return _Trailers(np.array(commits, np.int64), np.array(pair_indexes, np.int64), pairs)
