@@ -32,7 +32,7 @@ from sourcelight.core.tools.inspection import (
     ExplainArguments,
     ListRefsArguments,
 )
-from sourcelight.core.wire.events import Alert, Progress
+from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.tools.context import ToolContext
@@ -56,12 +56,16 @@ _MAX_SUBJECT_CHARS = 1_000
 
 _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
 _LEAVES = {"matching_repositories": "repository", "matching_files": "file"}
+"""Columns of counts that a line of an explanation shows, and the noun that each counts."""
 
 
 def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
     """Count matches by the index alone if possible, otherwise by a search."""
     by = cast("tuple[GroupBy, ...]", tuple(dict.fromkeys(arguments.by or ())))
-    text = arguments.query if arguments.exhaustive is False else _any_match(arguments.query)
+    text = arguments.query
+    if arguments.exhaustive is not False:
+        text = _count_all(text)
+
     request = SearchRequest(text, pattern_type="keyword")
     counts = _count_groups(request, by, context)
     commits = counts.commits or _searched_commits(request.query, context)
@@ -71,20 +75,26 @@ def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
         commits = {}
 
     keys = sorted(counts.matches, key=lambda key: (-counts.matches[key], list(map(str, key))))
-    total = {"matches": sum(counts.matches.values()), "groups": len(keys)}
+    group_count = len(keys)
     is_complete = counts.is_complete
-    if arguments.limit is not None and len(keys) > arguments.limit:
-        notices.append(f"The {arguments.limit:,} rows with most matches of {len(keys):,} are shown.")
-        keys, is_complete = keys[: arguments.limit], False
+    if arguments.limit is not None and group_count > arguments.limit:
+        notices.append(f"The {arguments.limit:,} rows with most matches of {group_count:,} are shown.")
+        keys = keys[: arguments.limit]
+        is_complete = False
 
-    rows = [
-        {**dict(zip(by, key, strict=True)), "matches": counts.matches[key], "files": counts.files[key]} for key in keys
-    ]
+    rows: list[Row] = []
+    for key in keys:
+        row: dict[str, Any] = dict(zip(by, key, strict=True))
+        row["matches"] = counts.matches[key]
+        row["files"] = counts.files[key]
+        rows.append(row)
+
     attributes: dict[str, Any] = {
         "query": arguments.query,
         "by": list(by),
         "status": "complete" if is_complete else "limited",
-        **total,
+        "matches": sum(counts.matches.values()),
+        "groups": group_count,
         "commits": {name: sorted(commits[name]) for name in sorted(commits)},
     }
     return ToolResult(
@@ -119,7 +129,9 @@ def _count_groups(request: SearchRequest, by: tuple[GroupBy, ...], context: Tool
     # Counted by commit as well, so that the answer can name what it read, whatever revisions the query asks for.
     groups: tuple[GroupBy, ...] = (*by, *(name for name in _READ if name not in by))
     table = context.engine.count(request, groups, context.viewer, context.cancellation)
-    return _count_by_search(request, by, context) if table is None else _sum_groups(table.to_pylist(), by)
+    if table is None:
+        return _count_by_search(request, by, context)
+    return _sum_groups(table.to_pylist(), by)
 
 
 def _sum_groups(rows: Iterable[Row], by: Sequence[str]) -> _Counts:
@@ -144,7 +156,8 @@ def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
         scope = " ".join([*map(to_text, filters), "file:."])
         request = SearchRequest(scope, pattern_type="keyword")
         table = context.engine.count(request, _READ, context.viewer, context.cancellation)
-        if table is None:  # not all is indexed yet; names of files are there without an index
+        if table is None:
+            # Not all is indexed yet; names of files are there without an index.
             counts = _count_by_search(replace(request, query=f"{scope} type:path count:all"), (), context)
         else:
             counts = _sum_groups(table.to_pylist(), ())
@@ -155,7 +168,8 @@ def _searched_commits(text: str, context: ToolContext) -> dict[str, set[str]]:
     return commits
 
 
-def _any_match(text: str) -> str:
+def _count_all(text: str) -> str:
+    """Return a query with ``count:all``, unless it has a limit of its own."""
     query = parse(text, "keyword")
     if query.root is None or any(alternative.first("count") for alternative in query.plan):
         return text
@@ -163,40 +177,52 @@ def _any_match(text: str) -> str:
 
 
 def _count_by_search(request: SearchRequest, by: Sequence[str], context: ToolContext) -> _Counts:
-    """Add up the matches of a search: what more than an index has to answer."""
+    """Add up the matches of a search, which reads contents that the index alone can't count."""
     counts = _Counts()
     files: dict[_GroupKey, set[_FileKey]] = {}
     events = context.engine.stream(request, context.viewer, context.cancellation)
     with closing(events):  # type: ignore[type-var]  # the engine gives a generator
         for event in events:
             if isinstance(event, MatchBatch):
-                # The commits of history are matches, not sources of the answer.
-                names_sources = "author" not in event.batch.schema.names
-                for key, file, matches in _counted_rows(event.batch, by):
-                    counts.matches[key] += matches
-                    # A repository that matches by its name is a match, but no file; neither is a commit.
-                    if file.path is not None:
-                        files.setdefault(key, set()).add(file)
-                    # Nor does a repository that matches by its name have a commit.
-                    if names_sources and file.commit:
-                        counts.add_commit(file.repository, file.commit)
+                _add_batch(event.batch, by, counts, files)
             elif isinstance(event, Progress):
                 if context.observer is not None:
                     context.observer(ToolProgress(stage="counting", done=event.match_count, total=0, detail="matches"))
                 if event.done:
-                    limiting = [item for item in event.skipped if is_limiting(item)]
-                    counts.notices += [" ".join(item.message.split()) or item.title for item in limiting]
-                    counts.is_complete = not limiting
+                    _add_skipped(event.skipped, counts)
             elif isinstance(event, Alert):
                 counts.notices.append(f"{event.title}: {event.description}".rstrip(": "))
 
     context.cancellation.check()
     if not by:
-        counts.matches.setdefault((), 0)  # without groups, there is one row even if nothing matches
+        # Without groups, there is one row even if nothing matches.
+        counts.matches.setdefault((), 0)
 
     for key in counts.matches:
         counts.files[key] = len(files.get(key, ()))
     return counts
+
+
+def _add_batch(batch: Any, by: Sequence[str], counts: _Counts, files: dict[_GroupKey, set[_FileKey]]) -> None:
+    """Add the rows of a batch to counts, and their files to those of each group."""
+    # The commits of history are matches, not sources of the answer.
+    names_sources = "author" not in batch.schema.names
+    for key, file, matches in _counted_rows(batch, by):
+        counts.matches[key] += matches
+        # A repository that matches by its name is a match, but no file; neither is a commit.
+        if file.path is not None:
+            files.setdefault(key, set()).add(file)
+        # Nor does a repository that matches by its name have a commit.
+        if names_sources and file.commit:
+            counts.add_commit(file.repository, file.commit)
+
+
+def _add_skipped(skipped: Iterable[Skipped], counts: _Counts) -> None:
+    """Add the reasons why counts are incomplete."""
+    for item in skipped:
+        if is_limiting(item):
+            counts.notices.append(" ".join(item.message.split()) or item.title)
+            counts.is_complete = False
 
 
 class _FileKey(NamedTuple):
@@ -212,7 +238,10 @@ def _counted_rows(batch: Any, by: Sequence[str]) -> Iterator[tuple[_GroupKey, _F
     rows = MatchRows(batch)
     # The fields of a key are columns.
     files = map(_FileKey, *map(rows.texts, _FileKey._fields))
-    keys = zip(*map(rows.texts, by), strict=True) if by else repeat((), len(rows))
+    keys: Iterable[_GroupKey] = repeat((), len(rows))
+    if by:
+        keys = zip(*map(rows.texts, by), strict=True)
+
     yield from zip(keys, files, rows.numbers("match_count").tolist(), strict=True)
 
 
@@ -220,8 +249,12 @@ def _count_line(row: Row) -> str:
     keys = " ".join(str(row[name]) for name in COUNT_BY if row[name] is not None)
     # A row by path is one file, unless repositories that are added up share the path.
     is_one_file = row["path"] is not None and row["files"] == 1
-    has_no_file = row["matches"] and not row["files"]  # commits, or names of repositories
-    files = "" if is_one_file or has_no_file else f" in {count_of(row['files'], 'file')}"
+    # Commits, or names of repositories.
+    has_no_file = row["matches"] and not row["files"]
+    files = ""
+    if not is_one_file and not has_no_file:
+        files = f" in {count_of(row['files'], 'file')}"
+
     return f"{row['matches']:>7,}{files}  {keys}".rstrip()
 
 
@@ -232,9 +265,12 @@ def _render_counts(answer: ToolResult, context: ToolContext) -> Rendered:
     payload, text = _count_rows(answer, context)
     attributes = answer.attributes
     head = f"{count_of(attributes['matches'], 'match')}, {attributes['status']}\n"
-    match_count = sum(answer.table.column("matches").to_pylist())
-    matches = {} if match_count == attributes["matches"] else {"matches": attributes["matches"]}
-    return {**payload, **matches, "status": attributes["status"]}, head + text
+    payload = dict(payload)
+    if sum(answer.table.column("matches").to_pylist()) != attributes["matches"]:
+        payload["matches"] = attributes["matches"]
+
+    payload["status"] = attributes["status"]
+    return payload, head + text
 
 
 def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
@@ -249,9 +285,12 @@ def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
     missing: set[str] = set()
     for number, meaning in enumerate(explanation.alternatives, 1):
         missing.update(meaning.without_index)
-        rows += [{"alternative": number, **row} for row in _alternative_rows(meaning)]
+        for row in _alternative_rows(meaning):
+            rows.append({"alternative": number, **row})
 
-    rows += [{"part": "warning", "text": advice.message, "meaning": advice.fix} for advice in explanation.warnings]
+    for advice in explanation.warnings:
+        rows.append({"part": "warning", "text": advice.message, "meaning": advice.fix})
+
     attributes: dict[str, Any] = {
         "query": arguments.query,
         "pattern_type": explanation.pattern_type,
@@ -297,10 +336,9 @@ def _alternative_rows(meaning: AlternativeMeaning) -> Iterator[dict[str, Any]]:
 
 
 def _part_line(row: Row) -> str:
+    meaning = f"({row['meaning']})" if row["meaning"] else ""
     leaves = [count_of(row[name], noun) for name, noun in _LEAVES.items() if row[name] is not None]
-    return join_parts(
-        [f"{row['part']}:", row["text"], f"({row['meaning']})" if row["meaning"] else "", ", ".join(leaves)]
-    )
+    return join_parts([f"{row['part']}:", row["text"], meaning, ", ".join(leaves)])
 
 
 _explained_rows = render_rows(_part_line)

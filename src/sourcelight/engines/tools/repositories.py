@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.batches.results import ToolResult, repository_url, time_text, utc_time
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import one_line
-from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.files import DEFAULT_PAGE, LIST_REPOS, ListReposArguments
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, tail, total_beside
@@ -32,23 +33,9 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     limit = arguments.limit
     if limit is None and context.served:
         limit = DEFAULT_PAGE
+
     start, end = _page_of(names, arguments, limit)
     page = matches[start:end]
-    table = table_of(
-        "repository_list",
-        len(page),
-        repository=[info.name for info in page],
-        repository_id=[info.id for info in page],
-        stars=[info.stars for info in page],
-        description=[info.description for info in page],
-        fork=[info.fork for info in page],
-        archived=[info.archived for info in page],
-        private=[info.private for info in page],
-        topics=[list(info.topics) for info in page],
-        last_fetched=[utc_time(info.last_fetched) for info in page],
-        commit=[info.commit or None for info in page],
-        url=[info.url or None for info in page],
-    )
     has_next_page = end < len(names)
     notices: tuple[str, ...] = ()
     if has_next_page and limit is not None:
@@ -64,11 +51,28 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
     }
     return ToolResult(
         columns="repository_list",
-        table=table,
+        table=table_of_rows("repository_list", [_table_row(info) for info in page]),
         attributes=attributes,
         complete=not has_next_page and not start,
         notices=notices,
     )
+
+
+def _table_row(info: RepositoryInfo) -> dict[str, Any]:
+    """Return a repository as a row of the table ``repository_list``."""
+    return {
+        "repository": info.name,
+        "repository_id": info.id,
+        "stars": info.stars,
+        "description": info.description,
+        "fork": info.fork,
+        "archived": info.archived,
+        "private": info.private,
+        "topics": list(info.topics),
+        "last_fetched": utc_time(info.last_fetched),
+        "commit": info.commit or None,
+        "url": info.url or None,
+    }
 
 
 def _page_of(names: Sequence[str], arguments: ListReposArguments, limit: int | None) -> tuple[int, int]:
@@ -84,6 +88,7 @@ def _page_of(names: Sequence[str], arguments: ListReposArguments, limit: int | N
 
     if limit is None or end - start <= limit:
         return start, end
+
     # Without `after`, `before` asks for the page that ends there.
     if before is not None and after is None:
         return end - limit, end
@@ -100,8 +105,10 @@ def decode_cursor(cursor: str | None, argument: str, tool: str = "list_repos") -
     if not cursor:
         return None
 
+    # `encode_cursor` drops the padding, up to a multiple of four characters.
+    padding = "=" * (-len(cursor) % 4)
     try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        text = base64.b64decode(cursor + padding, altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         text = ""
 
@@ -126,12 +133,9 @@ def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
         "hasPreviousPage": attributes["has_previous_page"],
         "hasNextPage": attributes["has_next_page"],
     }
-    payload = {
-        "repos": [_repository_payload(row, context) for row in rows],
-        "pageInfo": page,
-        **total_beside(answer, "total", attributes["total"], len(rows)),
-        **tail(answer),
-    }
+    payload: dict[str, Any] = {"repos": [_repository_payload(row, context) for row in rows], "pageInfo": page}
+    payload |= total_beside(answer, "total", attributes["total"], len(rows))
+    payload |= tail(answer)
     lines = "".join(f"{_repository_line(row)}\n" for row in rows) or NOTHING
     if attributes["has_next_page"]:
         lines += f"\n(more results available - pass after={attributes['end_cursor']} for the next page)\n"
