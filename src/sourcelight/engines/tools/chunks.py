@@ -184,7 +184,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
     texts = rows.texts("chunk", heads)
     first_lines = rows.numbers("chunk_start_line")
     counts = rows.numbers("match_count")
-    matched_lines = _MatchedLines(rows)
+    matched_lines = _MatchedTexts(rows)
     ends = [*heads[1:], len(rows)]
     for index, (start, end) in enumerate(zip(heads, ends, strict=True)):
         repository, revision, commit, path = (value or "" for value in locations[index])
@@ -206,7 +206,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
         )
 
 
-class _MatchedLines:
+class _MatchedTexts:
     """The matched lines of a batch, and where their matches are."""
 
     def __init__(self, rows: MatchRows) -> None:
