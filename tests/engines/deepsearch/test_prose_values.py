@@ -212,7 +212,7 @@ STATED = [
     ("Which stub closure does a provider use if I pass none?", ["`stubClosure` of `init` is `Provider.neverStub`"]),
     ("Does the provider track inflights by default?", ["The default of `trackInflights` of `init` is `false`"]),
     ("How many seconds does a worker wait for TERM by default?", ["`MILL_TERM_TIMEOUT` is `4.0`"]),
-    ("What interval does Worker#work use if none is given?", ["The default of `interval` of `work` is `5.0`"]),
+    ("What interval does Worker#work use if none is given?", ["The default of `interval` of `Worker#work` is `5.0`"]),
     ("What is exdent by default in str_wrap?", ["The default of `exdent` of `str_wrap` is `0`"]),
     ("What is @epoch set to in Mill.Clock?", ["`epoch` is set to `{{1970, 1, 1}, {0, 0, 0}}`"]),
     ("What's the default chunk size of the response emitter?", ["`$responseChunkSize` of `__construct` is `4096`"]),

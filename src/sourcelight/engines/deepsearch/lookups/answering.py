@@ -62,6 +62,8 @@ from sourcelight.engines.deepsearch.lookups.named_files import (
 )
 from sourcelight.engines.deepsearch.lookups.project.answering import find_project, project_topic
 from sourcelight.engines.deepsearch.lookups.prose_values.answer import find_prose_value
+from sourcelight.engines.deepsearch.lookups.scoped_values.answer import find_declared_default, find_scoped_value
+from sourcelight.engines.deepsearch.lookups.scoped_values.holders import is_file_word
 from sourcelight.engines.deepsearch.lookups.setting_defaults import find_any_default, find_setting
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_example, find_key_uses, find_tests
@@ -99,6 +101,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             owner = lookup.owner if lookup is not None and is_default else ""
             setting = lookup.name if lookup is not None and is_default and not lookup.is_prose else ""
             finding = find_prose_value(work, name, owner, setting) or finding
+            if lookup is not None and is_default and not lookup.is_prose and finding is None:
+                finding = _find_default_in_place(work, lookup)
         if lookup is not None and not lookup.owner and _is_set_otherwise(work, lookup.name, finding):
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
@@ -106,6 +110,13 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return None
+
+
+def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:
+    """Return the default that the place of a question gives a name; without a place, what all declarations give it."""
+    if lookup.owner:
+        return find_scoped_value(work, lookup.name, lookup.owner, [], [], is_default=True)
+    return find_declared_default(work, lookup.name, [], [])
 
 
 _WITH_BARE_CALLS = frozenset({"Ruby", "Crystal", "Groovy", "Elixir", "CoffeeScript"})
@@ -161,6 +172,11 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         locations = [location for location in definitions if not location.rank]
         return find_value(work, locations, lookup.name, queries, notes) if locations else None
 
+    if lookup.kind == "value" and lookup.owner:
+        # What the place has there, rather than where the name is defined.
+        value = find_value(work, definitions, lookup.name, queries, notes)
+        return value or find_scoped_value(work, lookup.name, lookup.owner, queries, notes)
+
     find = _OF_DEFINITION.get(lookup.kind)
     if lookup.kind == "callers" and lookup.owner:
         # A scope that has a definition of the name tells which one is meant.
@@ -184,7 +200,8 @@ def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[
         return None
     if lookup.owner and lookup.kind == "value":
         assigned = find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
-        return assigned or find_key(work, lookup.name, lookup.owner, notes)
+        assigned = assigned or find_key(work, lookup.name, lookup.owner, notes)
+        return assigned or find_scoped_value(work, lookup.name, lookup.owner, queries, notes)
 
     if lookup.kind == "value" and not _PLAIN_WORD.fullmatch(lookup.name):
         assigned_value = find_assigned_value(work, lookup.name, "", queries, notes)
@@ -220,15 +237,7 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         return quoted or _find_in_prose(lookup, work, queries, notes)
 
     if lookup.owner:
-        owners = find_definitions(work, lookup.owner, notes, queries, unparsed=True)
-        finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
-        finding = finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
-        finding = finding or find_initial_value(work, lookup.name, lookup.owner, queries, notes)
-        if finding is not None:
-            return finding
-        if owners:
-            return find_lacking_parameter(work, owners, lookup.name, queries, notes)
-        return find_any_default(work, lookup.name, queries, notes, scope=lookup.owner)
+        return _find_owned_default(lookup, work, queries, notes)
 
     setting = find_setting(work, lookup.name, "", queries, notes) or find_initial_value(
         work, lookup.name, "", queries, notes
@@ -265,6 +274,21 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         return absence if absence is not None and not absence.headline.evidence else None
 
     return None
+
+
+def _find_owned_default(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
+    """Return the default of a parameter, a setting or a member of what the question names."""
+    owners = find_definitions(work, lookup.owner, notes, queries, unparsed=True)
+    finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
+    finding = finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
+    finding = finding or find_initial_value(work, lookup.name, lookup.owner, queries, notes)
+    if finding is None and is_file_word(lookup.owner):
+        finding = find_scoped_value(work, lookup.name, lookup.owner, queries, notes, is_default=True)
+    if finding is not None:
+        return finding
+    if owners:
+        return find_lacking_parameter(work, owners, lookup.name, queries, notes)
+    return find_any_default(work, lookup.name, queries, notes, scope=lookup.owner)
 
 
 def _is_of_other_case(finding: Finding, name: str) -> bool:

@@ -48,7 +48,10 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     registered = find_registrations(work, texts, name, queries, notes)
     if owner:
         registered = [
-            candidate for candidate in registered if owner.lower() in re.split(r"[/.]", candidate.path.lower())
+            candidate
+            for candidate in registered
+            if owner.lower() in re.split(r"[/.]", candidate.path.lower())
+            or f"/{candidate.path.lower()}".endswith(f"/{owner.lower()}")
         ]
 
     # A constant that is named as the default is stronger evidence than a registration.

@@ -32,6 +32,8 @@ _HASH_COMMENTS = re.compile(
 """Paths of languages whose comments begin with a hash; a path without an ending is a script or a Makefile."""
 _DASH_COMMENTS = re.compile(r"\.(?:lua|hs|elm|purs|sql|adb|ads|vhdl?)$")
 """Paths of languages whose comments begin with two dashes."""
+_OTHER_COMMENTS = ((re.compile(r"\.(?:f|for|f90|f95|f03|f08)$", re.IGNORECASE), "!"), (re.compile(r"\.[eh]rl$"), "%"))
+"""Paths of Fortran and Erlang, with the mark of their comments."""
 DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:changelog|changes|news)$", re.IGNORECASE)
 """Paths of documents."""
 _ENVIRONMENT = (
@@ -47,6 +49,7 @@ LISP_METADATA = r"(?:\^(?:\{[^{}]*\}|[^\s{]\S*)\s+)*"
 _BLOCK_COMMENTS: Mapping[str, tuple[str, str]] = {
     "Haskell": ("{-", "-}"), "Elm": ("{-", "-}"), "PureScript": ("{-", "-}"), "OCaml": ("(*", "*)"),
     "F#": ("(*", "*)"), "Nim": ("#[", "]#"), "Julia": ("#=", "=#"), "Lua": ("--[[", "]]"), "PowerShell": ("<#", "#>"),
+    "CMake": ("#[[", "]]"),
 }  # fmt: skip
 """The marks around a comment of several lines, by language."""
 _LINE_COMMENTS: Mapping[str, str] = {"Erlang": "%", "Vim Script": '"', "Lua": "--", "Elm": "--", "F#": "//"}
@@ -136,6 +139,9 @@ def comment_mark_of(path: str) -> str:
     """Return what begins a comment that ends with its line, in the language of a path."""
     if _HASH_COMMENTS.search(path) is not None:
         return "#"
+    other = next((mark for pattern, mark in _OTHER_COMMENTS if pattern.search(path) is not None), "")
+    if other:
+        return other
     return "--" if _DASH_COMMENTS.search(path) is not None else "//"
 
 

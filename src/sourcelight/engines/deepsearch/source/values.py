@@ -57,7 +57,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Expression:
+class SourceExpression:
     """The text of an expression without comments; line (from 0) and column behind it, and the letter that ended it."""
 
     text: str
@@ -68,7 +68,7 @@ class _Expression:
 
 def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each kind of letter
     lines: Sequence[str], line: int, column: int, path: str, stops: str = "", *, ends_with_line: bool = False
-) -> _Expression | None:
+) -> SourceExpression | None:
     """Read from a place (from 0) to a letter of `stops` or a closing bracket that was not opened.
 
     With `ends_with_line` a line's end ends it too, unless brackets are open there. None if it does not end.
@@ -113,11 +113,11 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
                 open_brackets.append(letter)
             elif letter in _PAIRS:
                 if not open_brackets:
-                    return _Expression(" ".join("".join(out).split(" ")).strip(), number, position + 1, letter)
+                    return SourceExpression(" ".join("".join(out).split(" ")).strip(), number, position + 1, letter)
                 if open_brackets.pop() != _PAIRS[letter]:
                     return None
             elif letter in stops and not open_brackets:
-                return _Expression("".join(out).strip(), number, position + 1, letter)
+                return SourceExpression("".join(out).strip(), number, position + 1, letter)
 
             out.append(letter)
             position += 1
@@ -126,7 +126,7 @@ def read_expression(  # noqa: PLR0911, PLR0912 - a scanner: one branch for each 
         if text_so_far.endswith("\\"):
             out = [text_so_far.removesuffix("\\")]
         elif ends_with_line and text_so_far and not open_brackets:
-            return _Expression(text_so_far.strip(), number, len(text), "")
+            return SourceExpression(text_so_far.strip(), number, len(text), "")
 
         out.append(" ")
 
@@ -162,7 +162,7 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
         return None
 
     expression = read_expression(lines, line - 1, assigned.end(), path, ";", ends_with_line=True)
-    if expression is None or _goes_on(lines, expression, path):
+    if expression is None or goes_on(lines, expression, path):
         return None
     value = value_before_in(expression.text, path)
     return None if value is None else _to_value(replace(expression, text=value), line)
@@ -180,7 +180,7 @@ _ENDED_BY_SIGN = re.compile(r"\.(?:java|c|h|cc|cpp|cxx|hh|hpp|hxx|cs|php|rs|dart
 """Languages whose statements end with a semicolon, and never with a line."""
 
 
-def _goes_on(lines: Sequence[str], expression: _Expression, path: str) -> bool:
+def goes_on(lines: Sequence[str], expression: SourceExpression, path: str) -> bool:
     """Return whether an expression goes on below: a chain of calls, an operator, a text that begins there."""
     if expression.end == ";":
         return False
@@ -205,7 +205,7 @@ def _is_type(between: str) -> bool:
     return re.fullmatch(r"[\w.\[\]<>&*|,\s'\"?()$:]*", between) is not None
 
 
-def _to_value(expression: _Expression | None, line: int) -> SourceValue | None:
+def _to_value(expression: SourceExpression | None, line: int) -> SourceValue | None:
     if expression is None:
         return None
     text = in_one_line(expression.text.rstrip(",;"))

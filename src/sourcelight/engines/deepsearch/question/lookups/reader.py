@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.question.lookups.builds import (
     read_key_question,
 )
 from sourcelight.engines.deepsearch.question.lookups.forms import FORMS
+from sourcelight.engines.deepsearch.question.lookups.value_wording import expand_value_wording, quote_place
 from sourcelight.engines.deepsearch.question.marks import GAP
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
 
@@ -192,8 +193,8 @@ def read_lookup(text: str) -> Lookup | None:
     words = re.sub(
         r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|pinned|locked|by)\b)", " ", words
     )
-    words = _squeeze(expand_wording(words))
-    lookup = _match(words)
+    words = _squeeze(expand_value_wording(expand_wording(words)))
+    lookup = _match(words) or _match(quote_place(words))
 
     # Spelling is corrected only if nothing fits, because names in code may look like mistakes.
     if lookup is None and (mended := _squeeze(expand_wording(mend_spelling(words)))) != words:

@@ -1,0 +1,140 @@
+"""Rewrite ways to ask for a value or a default as the forms that questions for them are read by.
+
+"Which value has X in Y", "how long is X by default" and "which X does Y use if none is given" ask for what
+"what is X set to in Y" and "what is the default of X in Y" do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NAME = r"(?:`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|(?:--?|:|\$|@)?[A-Za-z_*][\w#$.:*?!-]{0,80}+)"
+_MARKED = (
+    r"(?:`[^`\n]{1,80}`|--?[a-z][\w-]{1,60}|\$\w{1,60}|(?-i:[A-Za-z]\w{0,60}_\w{1,60}|[A-Z][A-Z\d]{2,40}"
+    r"|[a-z]{1,40}[A-Z]\w{0,60}|[A-Z][a-z\d]{1,40}[A-Z]\w{0,60}))"
+)
+"""A name that can't be a word of prose."""
+_PLACE = (
+    r"(?P<place>(?:the )?(?:`[^`\n]{1,80}`|[\w./:@#-]{1,80}+)"
+    r"(?: (?!by default|if\b|when\b)[\w./:@#-]{1,60}+){0,3})"
+)
+_VALUE_NOUN = r"(?:value|number|string|text|setting|default|default value)"
+_UNGIVEN = (
+    r"(?:by default"
+    r"|(?:if|when|unless) (?:none|nothing|no \w{1,20}|i|you|we|they|it|one|not|otherwise)\b.{0,60}"
+    r"|(?:if|when) .{0,40}\b(?:not|omitted|missing|absent|unset|don'?t|doesn'?t)\b.{0,40}|without (?:one|any|a value))"
+)
+_HAS = (
+    r"(?:does|do|has|have|is) (?:the )?(?:constant |variable |option |setting |key )?"
+    rf"(?P<name>{_NAME})(?: (?:have|get|take|set to))?"
+)
+_USES = r"(?:use|have|get|take|assume|fall back to|pick)"
+_PARAMETER_NOUN = r"(?: (?:parameter|argument|option|field|setting|attribute))?"
+_DEFAULT_IN, _DEFAULT_OF = r"what is the default of \g<name> in \g<place>", r"what is the default of \g<name>"
+_SET_IN, _SET_TO = r"what is \g<name> set to in \g<place>", r"what is \g<name> set to"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewriting:
+    """A way to ask, and the usual form of its question, with the groups of the first."""
+
+    pattern: re.Pattern[str]
+    usual: str
+
+
+def _rewriting(pattern: str, usual: str) -> _Rewriting:
+    return _Rewriting(re.compile(rf"^{pattern}$", re.IGNORECASE), usual)
+
+
+_REWRITINGS = (
+    # "Which value does retries have in Client if I don't pass it?", "Which value has retries by default in Client?"
+    _rewriting(rf"(?:which|what) {_VALUE_NOUN} {_HAS} {_UNGIVEN} in {_PLACE}", _DEFAULT_IN),
+    _rewriting(rf"(?:which|what) {_VALUE_NOUN} {_HAS} (?:in|inside|within|of) {_PLACE} {_UNGIVEN}", _DEFAULT_IN),
+    _rewriting(rf"(?:which|what) {_VALUE_NOUN} {_HAS} {_UNGIVEN}", _DEFAULT_OF),
+    # "What value has the constant bits in dict.mjs?", "Which string is USER_AGENT?"
+    _rewriting(rf"(?:which|what) {_VALUE_NOUN} {_HAS} (?:in|inside|within) {_PLACE}", _SET_IN),
+    _rewriting(rf"(?:which|what) {_VALUE_NOUN} {_HAS.replace(_NAME, _MARKED)}", _SET_TO),
+    # "Which logger does New use if none is given?", "Which level is used by default in Client?"
+    _rewriting(
+        rf"(?:which|what) (?P<name>{_NAME}) (?:does|do|will) (?P<place>(?:the )?{_NAME}(?: (?!{_USES})\w{{1,30}})?) "
+        rf"{_USES} {_UNGIVEN}",
+        _DEFAULT_IN,
+    ),
+    _rewriting(
+        rf"(?:which|what) (?P<name>{_MARKED}) is (?:used|taken|assumed) (?:in|by) {_PLACE} {_UNGIVEN}", _DEFAULT_IN
+    ),
+    _rewriting(rf"(?:which|what) (?P<name>{_MARKED}) is (?:used|taken|assumed) {_UNGIVEN}", _DEFAULT_OF),
+    # "How long is stuck_after by default?"
+    _rewriting(
+        r"how (?:long|large|big|many|much|high|often|wide|small|old|far|deep) (?:is|are) (?:the )?"
+        rf"(?P<name>{_MARKED}) {_UNGIVEN}",
+        _DEFAULT_OF,
+    ),
+    # "What does offset default to in peek of peek_member.hpp?"
+    _rewriting(
+        rf"what (?:does|do) (?:the )?(?P<name>{_NAME}){_PARAMETER_NOUN} default to "
+        rf"(?:in|for|of|on|within|inside) {_PLACE}",
+        _DEFAULT_IN,
+    ),
+    # A value in a class or a module: "what is the value of fetch in Minion::Iterator".
+    _rewriting(
+        r"what(?: is|'s|s) the (?:current )?value of (?:the )?(?:constant |variable |option |setting |key )?"
+        rf"(?P<name>{_NAME}) (?:in|inside|within) {_PLACE}",
+        _SET_IN,
+    ),
+    # "Which version does AC_PREREQ ask for in configure.ac?"
+    _rewriting(
+        rf"(?:which|what) (?:version|value|number) (?:does|do) (?P<name>{_MARKED}) (?:ask|set|give|require|have)"
+        rf"(?: for)?(?: in)? {_PLACE}",
+        _SET_IN,
+    ),
+)
+_IN_PLACE = (
+    r"(?:in|inside|within|of|for|on) (?P<place>(?:the |an? )?(?:`[^`\n]{1,80}`|[\w./:@#*-]{1,80}+)"
+    r"(?:(?:'s)?(?: (?:of|in))? [\w./:@#*-]{1,60}+){0,3})"
+)
+_PLACED = (
+    # "What is decimals set to in the returns token?", "what is the default of max in the ref record?".
+    _rewriting(
+        rf"what (?:is|are|was) (?:the )?(?P<name>{_NAME}){_PARAMETER_NOUN} (?:set|equal|initiali[sz]ed) to {_IN_PLACE}",
+        "value",
+    ),
+    _rewriting(rf"what(?: is|'s|s) (?:the )?value of (?:the )?(?P<name>{_NAME}) {_IN_PLACE}", "value"),
+    _rewriting(rf"what(?: is|'s|s) (?:the )?(?P<name>{_MARKED}) {_IN_PLACE}", "value"),
+    _rewriting(
+        rf"what(?: is|'s|s) (?:the )?default(?: value| setting)? (?:(?:of|for) )?(?:the )?(?P<name>{_NAME})"
+        rf"{_PARAMETER_NOUN} {_IN_PLACE}",
+        "default",
+    ),
+    _rewriting(rf"what(?: is|'s|s) (?:the )?(?P<name>{_MARKED}) by default {_IN_PLACE}", "default"),
+)
+"""Questions for a name in a place of several words; what they ask for is the second part of each."""
+_MAX_CHARACTERS = 240
+
+
+def expand_value_wording(text: str) -> str:
+    """Return the usual form of a question for a value or a default; any other question as it is."""
+    if len(text) > _MAX_CHARACTERS:
+        return text
+
+    for rewriting in _REWRITINGS:
+        match = rewriting.pattern.match(text)
+        if match is not None:
+            return match.expand(rewriting.usual)
+
+    return text
+
+
+def quote_place(text: str) -> str:
+    """Return a question for a name in a place of several words with both in quotation marks; any other as it is."""
+    if len(text) > _MAX_CHARACTERS:
+        return text
+
+    for rewriting in _PLACED:
+        match = rewriting.pattern.match(text)
+        if match is not None:
+            name, holder = match["name"].strip("`\"'"), match["place"].replace("`", "")
+            return f"what is the {rewriting.usual} of `{name}` in `{holder}`"
+
+    return text
