@@ -21,7 +21,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.execution.fast_path import IN_THREAD
+from sourcelight.engines.execution.fast_path.answers import IN_THREAD
 from sourcelight.engines.search.scan.candidates import MAX_UNNARROWED_UNITS
 from sourcelight.engines.search.scan.corpus import LISTS_UNMADE
 from sourcelight.repos import Viewer

@@ -20,7 +20,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import notices
 from sourcelight.engines.execution.advice.explain import explain
 from sourcelight.engines.execution.advice.skipped_items import MISSING_CONTENT
-from sourcelight.engines.execution.fast_path import IN_THREAD, FastPath
+from sourcelight.engines.execution.fast_path.answers import IN_THREAD, FastPath
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.plan import Plan, make_plan, predicates_of_people
