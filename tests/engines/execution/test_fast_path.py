@@ -133,6 +133,35 @@ def test_another_case_is_found_after_a_search_for_the_same_text_beside_another(t
     assert b"A similar query has matches" in (at_once or b"")
 
 
+def test_queries_with_a_match_are_proposed_at_once(tmp_path: Path) -> None:
+    files = {
+        "src/one.py": "lamp Kiosk\n",
+        "test/two.py": "beam\n",
+        "test/three.txt": "lamp\n",
+        "four": "sea beam tower\n",
+    }
+    RepositoryBuilder(tmp_path / "src" / "quay").commit(files)
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+
+    def answer(text: str) -> list[Event]:
+        return list(engine.stream(SearchRequest(text), Viewer.owner(), Cancellation()))
+
+    forms = ("{0} file:test case:yes", "{0} lang:python file:test", "{0} case:yes", "{0} AND {1} -file:test case:yes")
+    proposals = 0
+    for form in forms:
+        for word in ("BEAM", "Lamp", "lamp", "Kiosk", "KIOSK", "nowhere", "SEA", "beam"):
+            text = form.format(word, "tower")
+            engine.forget_queries()
+            # Teaches its shape, and those of the queries that it tries.
+            events = answer(text)
+            answer(form.format("BEAM", "nowhere"))
+            engine.refresh()
+            at_once = frames(engine.fast_path.answer(SearchRequest(text), Viewer.owner()))
+            assert at_once == frames(events), text
+            proposals += (at_once or b"").count(b'"proposedQueries"')
+    assert proposals > 5, proposals
+
+
 @pytest.mark.parametrize("seed", [7, 8])
 def test_answers_at_once_are_those_of_the_long_way(engine: LocalEngine, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - to draw the same again

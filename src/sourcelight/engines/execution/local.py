@@ -255,9 +255,14 @@ class LocalEngine(IndexedRepositories):
         cancellation = Cancellation(timeout_s)
         try:
             query, scoped = self.queries.parse(request, self.catalog.contexts)
-            return LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, cancellation)).finds()
+            source = LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, cancellation))
+            has_match = source.finds()
         except QueryError:
             return False
+
+        # The next search of the same shape without a match tries the same variants, and at once.
+        self.fast_path.learn_search(source)
+        return has_match
 
 
 def _is_countable(query: Query) -> bool:

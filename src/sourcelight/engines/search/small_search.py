@@ -36,7 +36,7 @@ from sourcelight.engines.search.scan.conjunctions import Conjunction, Conjunctio
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.paths import PathSpans
-from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, merge_spans, unit_ranges
+from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, find_spans, holds_match, merge_spans, unit_ranges
 
 _OPTIONS = SearchOptions(in_path_order=True, raw_rows=sys.maxsize)
 """Options for all matches, shown as lines without surroundings."""
@@ -108,8 +108,8 @@ class SmallSearch:
         self.corpus.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
-        conjunction = None if self.prepared.is_single else conjunction_of(self.prepared)
-        if conjunction is not None and conjunction.is_of_contents(self.corpus):
+        conjunction = None if self.prepared.is_single else self._conjunction()
+        if conjunction is not None:
             return self._search_conjunction(conjunction)
 
         if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
@@ -132,6 +132,50 @@ class SmallSearch:
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
         return _ABSENT if is_absent else _NOT_SO_SPELLED
 
+    def in_any_case(self) -> SmallSearch:
+        """Return the same search without regard to case."""
+        terms = [
+            replace(term, pattern=term.pattern.in_any_case) if isinstance(term.pattern, CompiledPattern) else term
+            for term in self.prepared.terms
+        ]
+        return replace(self, prepared=self.prepared.with_terms(tuple(terms)))
+
+    def has_match(self) -> bool | None:
+        """Return whether any file matches, or None if that is much to read."""
+        self.corpus.check_sizes()
+        term = self.prepared.terms[0]
+        pattern = term.pattern
+        conjunction = None if self.prepared.is_single else self._conjunction()
+        if conjunction is not None:
+            result = self._conjunction_search().run(conjunction)
+            return None if result is None else len(result[0]) > 0
+
+        if not self.prepared.is_single or not isinstance(pattern, CompiledPattern) or pattern.multi_line:
+            return None
+        if term.path:
+            path_spans = self.corpus.path_spans(pattern, never)
+            if path_spans.has_matches and len(self._files_by_path(path_spans, _NO_FILES)):
+                return True
+
+        candidates = self._candidates(term, pattern)
+        if candidates is None:
+            return None
+
+        units = units_as_written(self.corpus, pattern, candidates)
+        to_read = UnitNumbers(units[: self.limits.units])
+        self.corpus.check_content(to_read)
+        if holds_match(self.corpus, pattern, to_read, never):
+            return True
+        return False if len(to_read) == len(units) else None
+
+    def _conjunction(self) -> Conjunction | None:
+        """Return the query as a conjunction of texts in contents, or None if it is another one."""
+        conjunction = conjunction_of(self.prepared)
+        return conjunction if conjunction is not None and conjunction.is_of_contents(self.corpus) else None
+
+    def _conjunction_search(self) -> ConjunctionSearch:
+        return ConjunctionSearch(self.corpus, self.limits.units, self._units_of, self._find)
+
     def _find(self, term: FileTerm, pattern: CompiledPattern) -> tuple[UnitNumbers, Spans] | None:
         """Return the candidates of a term in any case, and its spans; None if there are too many to read.
 
@@ -148,7 +192,8 @@ class SmallSearch:
         texts = pattern.alternatives if isinstance(pattern, AlternativeTexts) else (pattern,)
         candidates: list[UnitNumbers] = []
         for text in texts:
-            units = self._candidates(term, text)
+            # Not cached each by itself: thirty alternations would leave no room for their spans.
+            units = self._candidates(term, text) if len(texts) == 1 else self._units_of(term, text)
             if units is None:
                 return None
             candidates.append(units)
@@ -285,7 +330,7 @@ class SmallSearch:
         return first_positions[documents + 1] - first_positions[documents]
 
     def _search_conjunction(self, conjunction: Conjunction) -> SmallResult | None:
-        search = ConjunctionSearch(self.corpus, self.limits.units, self._units_of, self._find)
+        search = self._conjunction_search()
         result = search.run(conjunction)
         if result is None:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.explanation import Advice
@@ -20,6 +21,9 @@ from sourcelight.engines.execution.advice.proposals import advise, unknown_predi
 
 _MAX_LISTED = 10
 MAX_PROPOSED = 3
+
+IGNORING_CASE = "ignoring case"
+"""Difference of the variant that may only match if the search itself matches in any case."""
 
 TRY_S = 0.3
 """Seconds that one proposed query may take to show that it finds something."""
@@ -60,6 +64,11 @@ def nothing_found(
         if len(proposed) == MAX_PROPOSED:
             break
 
+    return nothing_found_alert(messages, proposed)
+
+
+def nothing_found_alert(messages: Sequence[str], proposed: Sequence[ProposedQuery]) -> Alert | None:
+    """Return the alert of a search without a match from its reasons and from queries with matches; None for none."""
     if not messages and not proposed:
         return None
 
@@ -71,17 +80,32 @@ def nothing_found(
     )
 
 
-def nothing_found_in_shape(shape: Query) -> tuple[Alert | None] | None:
-    """Return the alert of `nothing_found` for a query of a shape without a match; None if it depends on words.
+@dataclass(frozen=True, slots=True)
+class ShapeAdvice:
+    """Advice of `nothing_found` for all queries of a shape.
+
+    Attributes
+    ----------
+    messages
+        Why a query finds nothing.
+    variants
+        Queries that may have matches, with stand-ins for words, and their difference.
+    """
+
+    messages: tuple[str, ...]
+    variants: tuple[tuple[str, str], ...]
+
+
+def advice_of_shape(shape: Query) -> ShapeAdvice | None:
+    """Return the advice for a query of a shape without a match; None if it depends on words.
 
     Words of a shape are letters, digits and underscores, which alone need no advice.
     """
     advices_found = advise(shape)
     messages = reasons_of(advices_found)
-    has_proposal = any(True for _ in candidates(shape, advices_found, lambda: False))
-    if has_proposal or any(map(has_stand_in, messages)):
+    if any(map(has_stand_in, messages)):
         return None
-    return (Alert("No results", "\n".join(messages), "info") if messages else None,)
+    return ShapeAdvice(tuple(messages), tuple(candidates(shape, advices_found, lambda: True)))
 
 
 def advice_of(
@@ -150,7 +174,7 @@ def candidates(query: Query, advices: Sequence[Advice], in_any_case: Callable[[]
 def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[], bool]) -> Iterator[tuple[str, str]]:
     # First, because it changes the query least; the caller stops at `MAX_PROPOSED`.
     if any(alternative.case_sensitive() for alternative in query.plan) and in_any_case():
-        yield _without(query, {"case"}), "ignoring case"
+        yield _without(query, {"case"}), IGNORING_CASE
 
     meanings = {
         "quotes": "with quotes around a phrase",

@@ -41,6 +41,7 @@ from sourcelight.engines.search.scan.spans import (
     Spans,
     documents_holding,
     find_spans,
+    holds_match,
     merge_spans,
 )
 from sourcelight.engines.search.scan.structures import StructureScan, split_by_language, unread_counts
@@ -48,9 +49,6 @@ from sourcelight.engines.structure.pattern import StructurePattern
 
 _PROBED_RANGES = 16
 """Ranges that are counted first, to estimate how common a literal is."""
-
-_FIRST_PROBE_UNITS, _PROBE_GROWTH = 64, 4
-"""Units in which a first match is searched for at once, and how many times more are taken next."""
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 _NO_UNITS, _NO_DOCUMENTS, _NO_FILES = UnitNumbers(_EMPTY), DocumentNumbers(_EMPTY), FileNumbers(_EMPTY)
@@ -155,15 +153,7 @@ class CorpusSearch:
         if not self.selection.covers_all:
             units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
         self.corpus.check_content(units)
-        # Few at first: a common text is in one of them, and the rest is not read.
-        start, size = 0, _FIRST_PROBE_UNITS
-        while start < len(units):
-            check_stopped(self.stopped)
-            portion = UnitNumbers(units[start : start + size])
-            if len(documents_holding(self.corpus, term.pattern, portion, self.stopped)):
-                return True
-            start, size = start + size, size * _PROBE_GROWTH
-        return False
+        return holds_match(self.corpus, term.pattern, units, self.stopped)
 
     def name_only_matches(self) -> FileNumbers:
         """Return the matching files among those without content, which match by path or by a NOT."""

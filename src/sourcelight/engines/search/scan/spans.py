@@ -22,6 +22,9 @@ _NO_OFFSETS = np.zeros(0, dtype=np.int64)
 _UNITS_PER_CHECK = 512
 """Units, usually of 16 KiB, that are read between two checks for a stop."""
 
+_FIRST_PROBE_UNITS, _PROBE_GROWTH = 64, 4
+"""Units in which a first match is searched for at once, and how many times more are taken next."""
+
 _NO_ROWS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
@@ -132,6 +135,19 @@ def documents_holding(
         documents.append(owners_holding(corpus.buffers, text, ranges[portion], owners, fold_case=fold_case))
 
     return DocumentNumbers(unique_sorted(np.concatenate(documents)))
+
+
+def holds_match(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, stopped: Stopped) -> bool:
+    """Return whether a pattern matches in units, which are read up to the first match; raises `ScanStopped`."""
+    # Few at first: a common text is in one of them, and the rest is not read.
+    start, size = 0, _FIRST_PROBE_UNITS
+    while start < len(units):
+        check_stopped(stopped)
+        portion = UnitNumbers(units[start : start + size])
+        if len(documents_holding(corpus, pattern, portion, stopped)):
+            return True
+        start, size = start + size, size * _PROBE_GROWTH
+    return False
 
 
 def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: DocumentNumbers, stopped: Stopped) -> Spans:
