@@ -103,8 +103,18 @@ def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
 
 def corpus_masks(corpus: Corpus | None) -> UInt8Array | None:
     """Return the `exclude_masks` of all files of a corpus; None while its paths aren't listed."""
-    lists = None if corpus is None else corpus.path_lists
-    if corpus is None or lists is None:
+    if corpus is None or corpus.path_lists is None:
         return None
     # Not an attribute of the corpus, which knows nothing of what a search suggests.
-    return corpus.remember("excludes", lambda: exclude_masks(lists.paths))
+    return corpus.remember("excludes", lambda: _join_masks(corpus))
+
+
+def _join_masks(corpus: Corpus) -> UInt8Array | None:
+    """Return the masks of all members, which all corpora with a member share."""
+    masks: list[UInt8Array] = []
+    for member in corpus.members:
+        of_member = member.remember("excludes", lambda paths=member.path_lists.paths: exclude_masks(paths))  # type: ignore[misc]
+        if of_member is None:
+            return None
+        masks.append(of_member)
+    return masks[0] if len(masks) == 1 else np.concatenate(masks)

@@ -308,7 +308,7 @@ class Postings:
         if not len(trigrams):
             return None
 
-        lists, bitmap, is_possible = self._lists_of(trigrams)
+        lists, rows, is_possible = self._lists_of(trigrams)
         if not is_possible:
             return _NO_UNITS
 
@@ -316,27 +316,41 @@ class Postings:
         lists.sort(key=len)
         if not lists:
             # All lists were dense and stored as bitmaps, in the bit order of `packbits` at build time.
-            return np.flatnonzero(np.unpackbits(bitmap, count=self._units, bitorder="little"))
+            return np.flatnonzero(np.unpackbits(self._bitmap_of(rows), count=self._units, bitorder="little"))
 
         units = lists[0].astype(np.intp)
-        return self._filter(units, lists[1:], bitmap)
+        return self._filter(units, lists[1:], rows)
 
     def filter(self, units: Int64Array, trigrams: UInt32Array) -> Int64Array:
         """Filter `units` to the units with all trigrams; ascending."""
-        lists, bitmap, is_possible = self._lists_of(trigrams)
+        lists, rows, is_possible = self._lists_of(trigrams)
         if not is_possible:
             return _NO_UNITS
         lists.sort(key=len)
-        return self._filter(units, lists, bitmap)
+        return self._filter(units, lists, rows)
 
-    def _filter(self, units: Int64Array, lists: list[Any], bitmap: Any) -> Int64Array:
+    def _filter(self, units: Int64Array, lists: list[Any], rows: list[int]) -> Int64Array:
         units = intersect_lists(units, lists, self._units)
-        if bitmap is not None and len(units):
-            # Little bit order: unit n is bit n & 7 of byte n >> 3.
-            units = units[(bitmap[units >> 3] >> (units & 7).astype(np.uint8)) & 1 == 1]
-        return units
+        # A few units are read in less time than the bits of the common trigrams, which nearly all words have.
+        if not rows or len(units) < _MIN_NARROWED_UNITS:
+            return units
 
-    def _lists_of(self, trigrams: UInt32Array) -> tuple[list[Any], Any, bool]:
+        bitmap = self._bitmap_of(rows)
+        # Little bit order: unit n is bit n & 7 of byte n >> 3.
+        with_all: Int64Array = units[(bitmap[units >> 3] >> (units & 7).astype(np.uint8)) & 1 == 1]
+        return with_all
+
+    def _bitmap_of(self, rows: list[int]) -> Any:
+        """Return a bit for each unit, eight a byte, that holds all common trigrams of some rows."""
+        dense_size = len(self._dense_view)
+        width = len(self._dense_bits) // dense_size
+        for row in rows:
+            self._dense_bits.check(row * width, (row + 1) * width)
+        # All rows in one call: eight units a byte, no lists.
+        return np.bitwise_and.reduce(self._dense_bits.unchecked.reshape(dense_size, width)[rows], axis=0)
+
+    def _lists_of(self, trigrams: UInt32Array) -> tuple[list[Any], list[int], bool]:
+        """Return the lists of rare trigrams, the rows of common ones, and whether a unit may hold them all."""
         lists: list[Any] = []
         rows: list[int] = []
         keys, dense, starts = self._key_view, self._dense_view, self._start_view
@@ -348,18 +362,10 @@ class Postings:
             row = bisect_left(dense, key)
             if row == dense_size or dense[row] != key:
                 # Each trigram of the shard is in one of the two tables, so no unit holds this one.
-                return [], None, False
+                return [], [], False
             rows.append(row)
 
-        bitmap = None
-        if rows:
-            # All common trigrams in one call: eight units a byte, no lists.
-            width = len(self._dense_bits) // dense_size
-            for row in rows:
-                self._dense_bits.check(row * width, (row + 1) * width)
-            bitmap = np.bitwise_and.reduce(self._dense_bits.unchecked.reshape(dense_size, width)[rows], axis=0)
-
-        return lists, bitmap, True
+        return lists, rows, True
 
 
 def intersect_lists(candidates: Int64Array, lists: list[Any], units: int) -> Int64Array:

@@ -18,6 +18,7 @@ A *position* is none of these: it is an index into the files of a `FileSelection
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -425,7 +426,13 @@ class Corpus(Memo):
 
     @functools.cached_property
     def _path_lists(self) -> PathLists:
-        return PathLists.of(self.raw_paths, self.paths.starts, self.paths.ends)
+        lists = [member.path_lists for member in self.members]
+        if len(lists) == 1:
+            return lists[0]
+        return PathLists(
+            list(itertools.chain.from_iterable(of_member.paths for of_member in lists)),
+            list(itertools.chain.from_iterable(of_member.json for of_member in lists)),
+        )
 
     @functools.cached_property
     def _path_offsets(self) -> Int64Array:

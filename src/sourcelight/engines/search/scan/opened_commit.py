@@ -21,7 +21,7 @@ from sourcelight.engines.search.index.view import (
     LooseView,
 )
 from sourcelight.engines.search.model import FileFilter, LanguageTest, ShownLanguage
-from sourcelight.engines.search.scan.paths import PathTable
+from sourcelight.engines.search.scan.paths import PathLists, PathTable
 
 LFS_POINTER = "lfs"
 """Reason in `SearchPart.skipped` for files whose content is in Git LFS."""
@@ -52,6 +52,11 @@ class OpenedCommit(Memo):
         # Paths with newlines are searched in a text that has other characters there, and shown as they are.
         raw = None if self.view.path_text_is_raw else self.view.file.bytes_of("paths")
         return PathTable(self.view.path_text, self.view.path_start.astype(np.int64), raw)
+
+    @functools.cached_property
+    def path_lists(self) -> PathLists:
+        """All paths as objects, shared by all corpora with this commit."""
+        return PathLists.of(self.view.file.bytes_of("paths"), self.paths.starts, self.paths.ends)
 
     def text_of(self, path: str) -> bytes | None:
         """Return the content of a file, or None when there is none or it is matched by name only."""
