@@ -24,13 +24,24 @@ from sourcelight.core.batches import SERVICE, arrow_type, conform
 from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
 
 FILE = ("type", "repository", "revision", "commit", "path")
+"""Columns whose values are the same in all rows of a file, and differ between files."""
+
 _OF_COMMITS = frozenset({"content", "path", "symbol"})
+"""Types of rows that are files at a commit, which a service may not name."""
+
 _BY_LINE = frozenset({"content", "path", "repo"})
+"""Types of rows that the number of the line tells apart within a file. Others need the side or the symbol, too."""
+
 _FEW = 64
+"""Values of a dictionary beyond those of the rows up to which it is decoded as a whole."""
+
 _Key = tuple[str | None, ...]
+"""The values of `FILE`, and the service if only it can tell the file from those of others."""
 
 _SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
 _FILES = 2
+"""Sections of an answer in order: repositories, then commits, then files, by the type of the row."""
+
 _MAX_BATCH_ROWS = 1 << 16
 
 
@@ -49,31 +60,46 @@ class DuplicateFilter:
             return keep
 
         runs = files_of(rows)
-        lines, line_keys = rows.numbers("line_number"), None
+        lines = rows.numbers("line_number")
+        line_keys: Int64Array | None = None
         for (start, end), key in zip(runs, _keys(rows, [start for start, _ in runs]), strict=True):
-            kind, repository, revision, commit, _ = key
-            if kind in _OF_COMMITS:
-                if commit:
-                    self._commits.setdefault((repository or "", revision or ""), {})[service] = commit
-                else:
-                    key = (*key, str(service))  # noqa: PLW2901 - differs from the key of any other service
+            kind = key[0]
+            codes = lines[start:end]
+            if kind not in _BY_LINE:
+                # Made with the first row that needs it: most answers have none.
+                if line_keys is None:
+                    line_keys = _line_keys(rows, lines)
+                codes = line_keys[start:end]
 
-            if kind not in _BY_LINE and line_keys is None:
-                line_keys = _line_keys(rows, lines)
-
-            codes = (lines if kind in _BY_LINE or line_keys is None else line_keys)[start:end]
-            previous, own_codes = self._seen_codes.setdefault(key, []), codes.tobytes()
-
-            # Rows of the same service are never duplicates of each other: it may list a line twice on purpose.
-            other_codes = [previous_codes for owner, previous_codes in previous if owner != service]
-            previous.append((service, own_codes))
-            if own_codes in other_codes:  # the usual case: the same lines of the same file
-                keep[start:end] = False
-            elif other_codes:
-                # Services may search with different limits, so only the new lines of a file are kept.
-                keep[start:end] = ~np.isin(codes, np.frombuffer(b"".join(other_codes), np.int64))
+            keep[start:end] = self._are_new(service, self._key_at(service, key), codes)
 
         return keep
+
+    def _key_at(self, service: int, key: _Key) -> _Key:
+        """Return the key by which a file of a service is compared; records its commit."""
+        kind, repository, revision, commit, _ = key
+        if kind not in _OF_COMMITS:
+            return key
+        if commit:
+            self._commits.setdefault((repository or "", revision or ""), {})[service] = commit
+            return key
+        # Differs from the key of any other service: without a commit, their files may differ.
+        return (*key, str(service))
+
+    def _are_new(self, service: int, key: _Key, codes: Int64Array) -> BoolArray | bool:
+        """Return which rows of a file no other service has returned; records them."""
+        encoded = codes.tobytes()
+        previous = self._seen_codes.setdefault(key, [])
+        # Rows of the same service are never duplicates of each other: it may list a line twice on purpose.
+        other_codes = [previous_codes for owner, previous_codes in previous if owner != service]
+        previous.append((service, encoded))
+        if not other_codes:
+            return True
+        # The usual case: the same lines of the same file.
+        if encoded in other_codes:
+            return False
+        # Services may search with different limits, so only the new lines of a file are kept.
+        return ~np.isin(codes, np.frombuffer(b"".join(other_codes), np.int64))
 
     @property
     def conflicting_commits(self) -> dict[tuple[str, str], dict[int, str]]:
@@ -157,26 +183,33 @@ def order_parts(
     """
     duplicates_filter = DuplicateFilter()
     distinct: list[Any] = []
-    service: list[Int64Array] = []
-    file: list[Int64Array] = []
+    service_indexes: list[Int64Array] = []
+    file_indexes: list[Int64Array] = []
     duplicates = [0] * len(names)
     for number, batches in enumerate(parts):
-        before = 0
+        file_count = 0
         for batch in batches:
             runs = np.array(files_of(MatchRows(batch)), np.int64).reshape(-1, 2)
             # Number files over all batches of the service: `_order` compares these numbers as ranks.
-            files = np.repeat(np.arange(before, before + len(runs)), runs[:, 1] - runs[:, 0])
-            before += len(runs)
-            is_new = duplicates_filter.fresh(number, batch) if repeated else np.ones(batch.num_rows, np.bool_)
-            duplicates[number] += int((~is_new).sum())
-            distinct.append(batch if is_new.all() else batch.filter(pa.array(is_new)))
-            file.append(files[is_new])
-            service.append(np.full(int(is_new.sum()), number, np.int64))
+            files = np.repeat(np.arange(file_count, file_count + len(runs)), runs[:, 1] - runs[:, 0])
+            file_count += len(runs)
+
+            new_rows = batch
+            if repeated:
+                is_new = duplicates_filter.fresh(number, batch)
+                if not is_new.all():
+                    new_rows = batch.filter(pa.array(is_new))
+                    files = files[is_new]
+            duplicates[number] += batch.num_rows - new_rows.num_rows
+            distinct.append(new_rows)
+            file_indexes.append(files)
+            service_indexes.append(np.full(new_rows.num_rows, number, np.int64))
 
     if not distinct:
         return OrderedRows(batches=[], matches=[0] * len(names), rows=[0] * len(names), duplicates=duplicates)
 
-    service_index, file_index = np.concatenate(service), np.concatenate(file)
+    service_index = np.concatenate(service_indexes)
+    file_index = np.concatenate(file_indexes)
     table = conform(distinct)
     order = _order(table, service_index, file_index, is_complete=is_complete)
 
@@ -194,12 +227,14 @@ def order_parts(
 
 def _unify_dictionaries(table: Any) -> Any:
     """Return the table with one dictionary for each of its columns."""
-    columns = [
-        column.cast(field.type.value_type).dictionary_encode().combine_chunks().cast(field.type)
-        if pa.types.is_dictionary(field.type) and field.name != SERVICE.name
-        else column
-        for field, column in zip(table.schema, table.columns, strict=True)
-    ]
+    columns = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        # The column of services has one already.
+        if pa.types.is_dictionary(field.type) and field.name != SERVICE.name:
+            texts = column.cast(field.type.value_type)
+            columns.append(texts.dictionary_encode().combine_chunks().cast(field.type))
+        else:
+            columns.append(column)
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
@@ -210,17 +245,34 @@ def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bo
         return row
 
     if is_complete:
-        kinds = _texts(table, "type")
-        sections = np.array([_SECTIONS.get(kind or "", _FILES) for kind in kinds.dictionary.to_pylist()] or [0])
-        keys = [sections[_codes(kinds)], *(_ranks(_texts(table, name)) for name in ("repository", "revision", "path"))]
+        keys = [_sections_of(table)]
+        keys += [_ranks(_texts(table, name)) for name in ("repository", "revision", "path")]
         # Rows are sorted by these keys only if each service sorted its own rows so. Otherwise each service keeps its
         # order, and their files alternate.
         for sort_keys in (keys, keys[:3]):
-            if all(_is_sorted([key[service == number] for key in sort_keys]) for number in np.unique(service)):
+            if _is_sorted_at_each(service, sort_keys):
                 # `lexsort` takes its main key last.
                 return np.lexsort((row, service, *reversed(sort_keys)))
 
     return np.lexsort((row, service, file))
+
+
+def _sections_of(table: Any) -> Int64Array:
+    """Return the section of each row, by its type."""
+    kinds = _texts(table, "type")
+    # A column of nulls has no values, and the code 0 all the same.
+    sections = [_SECTIONS.get(kind or "", _FILES) for kind in kinds.dictionary.to_pylist()] or [0]
+    row_sections: Int64Array = np.array(sections)[_codes(kinds)]
+    return row_sections
+
+
+def _is_sorted_at_each(service: Int64Array, keys: Sequence[Int64Array]) -> bool:
+    """Return whether the rows of each service are sorted by these keys."""
+    for number in np.unique(service):
+        is_row = service == number
+        if not _is_sorted([key[is_row] for key in keys]):
+            return False
+    return True
 
 
 def _texts(table: Any, name: str) -> Any:
@@ -259,19 +311,18 @@ def _limit(table: Any, duplicates: list[int], limit: int | None) -> OrderedRows:
     ordered = OrderedRows(batches=[], matches=[0] * services, rows=[0] * services, duplicates=duplicates)
     remaining = limit
     for batch in table.to_batches(max_chunksize=_MAX_BATCH_ROWS):
-        limited = batch if remaining is None else first_matches(batch, remaining)
+        limited = batch
+        if remaining is not None:
+            limited = first_matches(batch, remaining)
+            remaining -= match_count(limited)
         if not limited.num_rows:
             continue
 
         ordered.batches.append(limited)
-        if remaining is not None:
-            remaining -= match_count(limited)
-
-        owners = limited.column(limited.schema.get_field_index(SERVICE.name)).indices.to_numpy(zero_copy_only=False)
-        counts = (
-            limited.column(limited.schema.get_field_index("match_count")).fill_null(0).to_numpy(zero_copy_only=False)
-        )
-        rows, matches = np.bincount(owners, minlength=services), np.bincount(owners, counts, minlength=services)
+        owners = limited.column(SERVICE.name).indices.to_numpy(zero_copy_only=False)
+        counts = limited.column("match_count").fill_null(0).to_numpy(zero_copy_only=False)
+        rows = np.bincount(owners, minlength=services)
+        matches = np.bincount(owners, counts, minlength=services)
         for number in range(services):
             ordered.rows[number] += int(rows[number])
             ordered.matches[number] += int(matches[number])

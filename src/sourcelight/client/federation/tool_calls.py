@@ -37,7 +37,7 @@ from sourcelight.core.errors import (
 from sourcelight.core.notices import same_kind
 from sourcelight.core.tools.catalog import COLUMNS, TOOLS, find_tool, is_conversation
 from sourcelight.core.tools.files import UNPARSED
-from sourcelight.core.tools.merge import Merge
+from sourcelight.core.tools.merge import Merge, MergedTable
 from sourcelight.core.tools.navigation import GO_TO_DEFINITION
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 
@@ -107,10 +107,12 @@ class FederatedTools:
 
     async def _call_one(self, tool: Tool[Any], arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         name = tool.name
-        services, service_arguments = self._services, dict(arguments)
-        if _CURSOR in str(service_arguments.get("after", "")):
-            owner, _, service_arguments["after"] = str(service_arguments["after"]).rpartition(_CURSOR)
+        services = self._services
+        service_arguments = dict(arguments)
+        cursor = str(arguments.get("after", ""))
+        if _CURSOR in cursor:
             # A cursor belongs to the service that made it.
+            owner, _, service_arguments["after"] = cursor.rpartition(_CURSOR)
             services = tuple(service for service in services if service.name == owner)
             if not services:
                 raise ToolError(
@@ -120,10 +122,9 @@ class FederatedTools:
         missing: list[SourcelightError] = []
         broken: list[tuple[Service, SourcelightError]] = []
         for service in services:
+            labelling = _labelling(observer, service.name)
             try:
-                answer = await call_one(
-                    service, name, service_arguments, _labelling(observer, service.name), self._idle_timeout_s
-                )
+                answer = await call_one(service, name, service_arguments, labelling, self._idle_timeout_s)
             except _BY_PRECISION as error:
                 missing.append(error)
             except (ToolError, ValueError):
@@ -133,11 +134,12 @@ class FederatedTools:
             else:
                 return self._by(service, tool, answer, broken)
 
+        # A service that failed may have the repository, so that is what the caller has to know.
         if broken:
-            first = broken[0][1]
-            for service, other in broken:
-                first.add_note(f"{service.name}: {other}")
-            raise first
+            _, first_error = broken[0]
+            for service, broken_error in broken:
+                first_error.add_note(f"{service.name}: {broken_error}")
+            raise first_error
 
         raise _most_precise(missing)
 
@@ -171,16 +173,15 @@ class FederatedTools:
         if not replied:
             return _merge_texts(replies)
 
-        page, attributes = page_of([(reply.service.name, answer.table) for reply, answer in replied], arguments)
+        page, page_attributes = page_of([(reply.service.name, answer.table) for reply, answer in replied], arguments)
+        attributes = {"query": service_arguments["query"]}
+        attributes.update(page_attributes)
+        attributes["services"] = _states(replies, page.table, page.duplicates)
+
         notices, complete = _notices(replies)
-        attributes = {
-            "query": service_arguments["query"],
-            **attributes,
-            "services": _states(replies, page.table, page.duplicates),
-        }
         if page.is_cut and attributes["has_next_page"]:
-            many = f"{attributes['total']:,} repositories have this in their name"
-            notices.append(f"{many}; pass end_cursor as after for more.")
+            count = f"{attributes['total']:,} repositories have this in their name"
+            notices.append(f"{count}; pass end_cursor as after for more.")
 
         return ToolResult(
             columns="repository_list",
@@ -199,43 +200,46 @@ class FederatedTools:
         if requested_names or merge.exclusive:
             plan, failed_replies = await self._make_plan(arguments, requested_names, exclusive=merge.exclusive)
 
-        if len(plan) > 1:
+        asks_several = len(plan) > 1
+        if asks_several:
             plan = [(service, merge.reword(service_arguments)) for service, service_arguments in plan]
 
-        replies = [*await self._ask(tool.name, plan, observer), *failed_replies]
-        replied = [(reply, answer) for reply, answer in answers(replies) if answer.columns != UNPARSED]
+        replies = await self._ask(tool.name, plan, observer)
+        replies += failed_replies
+        replied = [(reply.service.name, answer) for reply, answer in answers(replies) if answer.columns != UNPARSED]
         if not replied:
             return _merge_texts(replies)
 
-        if len(plan) > 1:
-            parts = [(reply.service.name, answer.table) for reply, answer in replied]
+        if asks_several:
+            parts = [(service_name, answer.table) for service_name, answer in replied]
             merged = merge.merge(parts, arguments, COLUMNS[tool.columns])
-            table, duplicates, is_truncated = merged.table, merged.duplicates, merged.is_cut
         else:
-            ((reply, answer),) = replied
-            table, duplicates, is_truncated = add_service(answer.table, reply.service.name), {}, False
+            ((service_name, answer),) = replied
+            merged = MergedTable(add_service(answer.table, service_name), {})
 
         notices, complete = _notices(replies)
-        if merge.loss and len(plan) > 1:
+        if merge.loss and asks_several:
             notices.append(f"{merge.loss[0].upper()}{merge.loss[1:]}.")
             complete = False
 
-        if is_truncated:
-            notices.append(f"Only the first {table.num_rows:,} rows of all services are included, as requested.")
+        row_count = merged.table.num_rows
+        if merged.is_cut:
+            notices.append(f"Only the first {row_count:,} rows of all services are included, as requested.")
+            complete = False
 
-        attributes = _merge_attributes([answer for _, answer in replied], arguments)
-        if len(replied) > 1:
+        service_answers = [answer for _, answer in replied]
+        attributes = _merge_attributes(service_answers, arguments)
+        if len(service_answers) > 1:
             attributes = merge.restore(attributes, arguments)
+        if complete and "total" in attributes and merge.total_is_rows:
+            attributes["total"] = row_count
 
-        if complete and not is_truncated and "total" in attributes and merge.total_is_rows:
-            attributes["total"] = table.num_rows
-
-        attributes["services"] = _states(replies, table, duplicates)
+        attributes["services"] = _states(replies, merged.table, merged.duplicates)
         return ToolResult(
-            columns=replied[0][1].columns,
-            table=table,
+            columns=service_answers[0].columns,
+            table=merged.table,
             attributes=attributes,
-            complete=complete and not is_truncated,
+            complete=complete,
             notices=tuple(dict.fromkeys(notices)),
         )
 
@@ -264,7 +268,9 @@ class FederatedTools:
         replies = await ask_all(self._services, lambda service: repositories_at(service, requested_names))
         failed_replies = [reply for reply in replies if reply.error is not None]
         replied = [(reply.service, reply.value) for reply in replies if reply.value is not None]
-        existing = set().union(*(names for _, names in replied))
+        existing: set[str] = set()
+        for _, names in replied:
+            existing |= names
         unknown = [name for name in requested_names if name not in existing]
         if unknown:
             # A service that failed may have the repository.
@@ -277,15 +283,20 @@ class FederatedTools:
             # Sums must not count a repository twice that two services have: the first one has it.
             available = names - assigned if exclusive else names
             assigned |= available
-            selected = sorted(available)
             if requested_names:
                 selected = [name for name in dict.fromkeys(requested_names) if name in available]
+            else:
+                selected = sorted(available)
 
-            if selected and not requested_names and available == names:
+            if not selected:
+                continue
+            # All that a service has need not be named.
+            if not requested_names and available == names:
                 plan.append((service, arguments))
-            elif selected:
+            else:
                 plan.append((service, {**arguments, "repos": selected}))
 
+        # None has a repository: the first service that replied gives an empty table with its columns.
         if not plan:
             plan = [(service, arguments) for service, _ in replied[:1]]
         return plan, failed_replies
@@ -320,8 +331,10 @@ def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
     common: set[str] = set()
     if answers:
         # What all services say is said once, without a name.
-        first = answers[0][1]
-        common = set(first.notices).intersection(*(answer.notices for _, answer in answers))
+        _, first = answers[0]
+        common.update(first.notices)
+        for _, answer in answers:
+            common.intersection_update(answer.notices)
         notices += [notice for notice in first.notices if notice in common]
 
     for name, answer in answers:
