@@ -8,6 +8,7 @@ from typing import Any
 from sourcelight.core.markup.counts import count_of
 
 _WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",), ("changed file",)}
+"""Fields of patterns that are looked for outside of the text index, so that it has no figures about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,72 +112,92 @@ class Explanation:
 
 def _lines(explanation: Explanation) -> list[str]:
     lines = [
-        f"{explanation.query}",
+        explanation.query,
         f"read as {explanation.pattern_type} ({explanation.pattern_type_source})",
         "",
         explanation.tree_text,
     ]
+    count = len(explanation.alternatives)
     for number, meaning in enumerate(explanation.alternatives, 1):
-        lines += [
-            "",
-            f"Alternative {number} of {len(explanation.alternatives)}"
-            if len(explanation.alternatives) > 1
-            else "Searches",
-        ]
+        heading = "Searches"
+        if count > 1:
+            heading = f"Alternative {number} of {count}"
+        lines += ["", heading]
         lines += [f"  {text}" for text in _alternative_lines(meaning)]
 
     if explanation.warnings:
         lines += ["", "Warnings"]
-        lines += [
-            f"  - {warning.message}{f'; {warning.fix}' if warning.fix else ''}" for warning in explanation.warnings
-        ]
+        lines += map(_warning_line, explanation.warnings)
 
     return lines
 
 
+def _warning_line(warning: Advice) -> str:
+    line = f"  - {warning.message}"
+    if warning.fix:
+        line += f"; {warning.fix}"
+    return line
+
+
 def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
-    hidden_count = meaning.repositories - len(meaning.names)
-    noun = "repository" if meaning.repositories == 1 else "repositories"
-    suffix = f" and {hidden_count:,} more" if hidden_count else ""
-    names = f": {', '.join(meaning.names)}{suffix}" if meaning.names else ""
-    lines = [f"{meaning.repositories:,} {noun}{names}"]
+    lines = [_repositories_line(meaning)]
     if meaning.forks_left_out or meaning.archived_left_out:
         lines.append(f"left out: forks {meaning.forks_left_out:,}, archived repositories {meaning.archived_left_out:,}")
 
-    lines.append(
-        f"results: {', '.join(meaning.types) or 'none'}{f', reduced to {meaning.select}' if meaning.select else ''}"
-    )
+    results = f"results: {', '.join(meaning.types) or 'none'}"
+    if meaning.select:
+        results += f", reduced to {meaning.select}"
+    lines.append(results)
+
     for item in meaning.filters:
-        count = "" if item.files is None else f" ({count_of(item.files, 'file')})"
-        lines.append(f"{item.text}: {item.meaning}{count}")
+        line = f"{item.text}: {item.meaning}"
+        if item.files is not None:
+            line += f" ({count_of(item.files, 'file')})"
+        lines.append(line)
 
     if meaning.files:
         lines.append(f"{meaning.passing:,} of {meaning.files:,} files pass the filters")
 
     for pattern in meaning.patterns:
-        lines.append(
-            f"{pattern.kind} {pattern.text} in {' or '.join(pattern.fields) or 'nothing'}, per {pattern.evaluated}"
-        )
-        if pattern.fields in _WITHOUT_INDEX:
-            continue
-
-        lines.append(f"  every match contains: {pattern.required or 'no text that the index can select by'}")
-        candidates = (
-            f"{pattern.candidate_units:,} of {pattern.units:,} blocks of text ({_size(pattern.candidate_bytes)})"
-        )
-        lines.append(f"  the index leaves {candidates}")
+        lines += _pattern_lines(pattern)
 
     if any(pattern.fields not in _WITHOUT_INDEX for pattern in meaning.patterns):
-        lines.append(f"reads {_size(meaning.read_bytes)} of {_size(meaning.text_bytes)}")
+        lines.append(f"reads {_size_text(meaning.read_bytes)} of {_size_text(meaning.text_bytes)}")
 
-    limit = "no limit of matches" if meaning.limit is None else f"stops after {meaning.limit:,} matches"
-    timeout = "" if meaning.timeout_s is None else f" or {meaning.timeout_s:g} s"
-    lines.append(f"{limit}{timeout}")
+    limits = "no limit of matches"
+    if meaning.limit is not None:
+        limits = f"stops after {meaning.limit:,} matches"
+    if meaning.timeout_s is not None:
+        limits += f" or {meaning.timeout_s:g} s"
+    lines.append(limits)
+
     if meaning.looked_at < meaning.repositories and meaning.files:
         lines.append(f"these numbers cover only {count_of(meaning.looked_at, 'repository')}")
 
     return lines
 
 
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"
+def _repositories_line(meaning: AlternativeMeaning) -> str:
+    line = count_of(meaning.repositories, "repository")
+    if meaning.names:
+        line += f": {', '.join(meaning.names)}"
+        hidden_count = meaning.repositories - len(meaning.names)
+        if hidden_count:
+            line += f" and {hidden_count:,} more"
+    return line
+
+
+def _pattern_lines(pattern: PatternMeaning) -> list[str]:
+    fields = " or ".join(pattern.fields) or "nothing"
+    lines = [f"{pattern.kind} {pattern.text} in {fields}, per {pattern.evaluated}"]
+    if pattern.fields not in _WITHOUT_INDEX:
+        units = f"{pattern.candidate_units:,} of {pattern.units:,} blocks of text"
+        lines.append(f"  every match contains: {pattern.required or 'no text that the index can select by'}")
+        lines.append(f"  the index leaves {units} ({_size_text(pattern.candidate_bytes)})")
+    return lines
+
+
+def _size_text(size_bytes: int) -> str:
+    if size_bytes >= 100_000:
+        return f"{size_bytes / 1e6:,.1f} MB"
+    return f"{size_bytes / 1e3:,.1f} kB"

@@ -6,7 +6,7 @@ Cells are aligned by their sources. Execution counts, metadata, images and the l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import islice
@@ -20,11 +20,11 @@ from sourcelight.core.query.fields import OUTPUT, RAW
 MAX_CELLS = 2_000
 """Maximum cells of a version; notebooks with more aren't compared, because alignment takes quadratic time."""
 
-_MAX_PAIRS, _ALL_PAIRS = 40_000, 400_000
-"""Maximum pairs of lines, or of cells, per alignment and per notebook: at worst 0.2 s and 2 s of work.
+_MAX_PAIRS = 40_000
+"""Maximum pairs of lines, or of cells, in one alignment: at worst 0.2 s of work. With more, all counts as replaced."""
 
-Beyond that, everything counts as replaced.
-"""
+_ALL_PAIRS = 400_000
+"""Maximum pairs in all alignments of a notebook: at worst 2 s of work."""
 
 _MAX_CANDIDATES = 20
 """Number of old cells that are tried as the former version of a new one."""
@@ -84,24 +84,32 @@ class NotebookDiff(NamedTuple):
 
 @dataclass(frozen=True)
 class _NotebookCell:
+    """A cell of one version; its texts are None if it has no source, or no output."""
+
     kind: str
     source: CellText | None
     output: CellText | None
 
     @property
+    def code(self) -> bytes:
+        return _bytes_of(self.source)
+
+    @property
     def key(self) -> tuple[str, bytes]:
-        return self.kind, b"" if self.source is None else self.source.text
+        """What cells are aligned by."""
+        return self.kind, self.code
 
     @cached_property
     def lines(self) -> frozenset[bytes]:
-        return frozenset(self.key[1].splitlines())
+        return frozenset(self.code.splitlines())
 
     @cached_property
     def words(self) -> frozenset[bytes]:
-        return frozenset(self.key[1].split())
+        return frozenset(self.code.split())
 
 
 _NO_CELL = _NotebookCell(RAW, None, None)
+"""Takes the place of a cell that the other version lacks."""
 
 
 def changed_notebooks(rows: Iterable[Mapping[str, Any]], base: str) -> Iterator[tuple[str, str, str]]:
@@ -116,8 +124,14 @@ def changed_notebooks(rows: Iterable[Mapping[str, Any]], base: str) -> Iterator[
     """
     notebooks = (row for row in rows if is_jupyter(row["path"]) and row["patch"])
     for row in islice(notebooks, _MAX_NOTEBOOKS):
-        old = "" if row["status"] == "added" or not base else row["old_path"] or row["path"]
-        yield row["path"], old, "" if row["status"] == "deleted" else row["path"]
+        path = row["path"]
+        old_path = row["old_path"] or path
+        new_path = path
+        if row["status"] == "added" or not base:
+            old_path = ""
+        if row["status"] == "deleted":
+            new_path = ""
+        yield path, old_path, new_path
 
 
 def compare_versions(
@@ -128,14 +142,19 @@ def compare_versions(
     Returns None for a notebook that can't be read, or that has too many cells to be aligned.
     """
     try:
-        documents = [
-            CellDocument() if version is None or not is_jupyter(version[0]) else read_lines(*version)
-            for version in (old, new)
-        ]
+        return compare_cells(_read_version(old), _read_version(new))
     except UnreadableNotebook:
         return None
 
-    return compare_cells(*documents)
+
+def _read_version(version: tuple[str, Sequence[str]] | None) -> CellDocument:
+    """Return the cells of a version; none without it, or when the file had another format then."""
+    if version is None:
+        return CellDocument()
+    path, lines = version
+    if not is_jupyter(path):
+        return CellDocument()
+    return read_lines(path, lines)
 
 
 def compare_cells(old: CellDocument, new: CellDocument) -> NotebookDiff | None:
@@ -147,28 +166,28 @@ def compare_cells(old: CellDocument, new: CellDocument) -> NotebookDiff | None:
     equal_cells = 0
     alignment = _Alignment()
     for before, after in alignment.pairs(_cells_of(old), _cells_of(new)):
-        changed_texts = [
-            text
-            for text in (
-                alignment.compare(before.source, after.source),
-                alignment.compare(before.output, after.output),
-            )
-            if text is not None
-        ]
-        equal_cells += not changed_texts
-        texts += changed_texts
+        source = alignment.compare(before.source, after.source)
+        output = alignment.compare(before.output, after.output)
+        if source is not None:
+            texts.append(source)
+        if output is not None:
+            texts.append(output)
+        if source is None and output is None:
+            equal_cells += 1
 
     return NotebookDiff(texts, equal_cells)
 
 
 def _cells_of(document: CellDocument) -> list[_NotebookCell]:
-    texts: dict[int, dict[bool, CellText]] = {}
+    """Return the cells in their order; a document has a text for each source and each output."""
+    cells: dict[int, _NotebookCell] = {}
     for text in document.texts:
-        texts.setdefault(text.cell, {})[text.kind == OUTPUT] = text
-    return [
-        _NotebookCell(of_cell[False].kind if False in of_cell else RAW, of_cell.get(False), of_cell.get(True))
-        for _, of_cell in sorted(texts.items())
-    ]
+        cell = cells.get(text.cell, _NO_CELL)
+        if text.kind == OUTPUT:
+            cells[text.cell] = replace(cell, output=text)
+        else:
+            cells[text.cell] = replace(cell, kind=text.kind, source=text)
+    return [cell for _, cell in sorted(cells.items())]
 
 
 @dataclass(slots=True)
@@ -181,9 +200,11 @@ class _Alignment:
         self, old: Sequence[_NotebookCell], new: Sequence[_NotebookCell]
     ) -> Iterator[tuple[_NotebookCell, _NotebookCell]]:
         """Yield pairs of cells, in the order of the newer version; added and removed ones have `_NO_CELL`."""
-        keys = [cell.key for cell in old], [cell.key for cell in new]
-        for tag, old_start, old_end, new_start, new_end in self._opcodes(*keys):
-            old_cells, new_cells = old[old_start:old_end], new[new_start:new_end]
+        old_keys = [cell.key for cell in old]
+        new_keys = [cell.key for cell in new]
+        for tag, old_start, old_end, new_start, new_end in self._opcodes(old_keys, new_keys):
+            old_cells = old[old_start:old_end]
+            new_cells = new[new_start:new_end]
             if tag == "equal":
                 yield from zip(old_cells, new_cells, strict=True)
             else:
@@ -191,7 +212,7 @@ class _Alignment:
 
     def compare(self, old: CellText | None, new: CellText | None) -> ChangedText | None:
         """Return the differences between two texts, or None without any."""
-        if (b"" if old is None else old.text) == (b"" if new is None else new.text):
+        if _bytes_of(old) == _bytes_of(new):
             return None
         return ChangedText(old, new, tuple(self._lines(_lines(old), _lines(new))))
 
@@ -206,17 +227,22 @@ class _Alignment:
                 continue
 
             # Context follows the change before, and precedes the change after.
-            head_end = min(old_end, old_start + _CONTEXT_LINES) if old_start or new_start else old_start
+            head_end = old_start
+            tail_start = old_end
+            is_first = not old_start and not new_start
             is_last = old_end == len(old) and new_end == len(new)
-            tail_start = old_end if is_last else max(head_end, old_end - _CONTEXT_LINES)
-            for number in range(old_start, old_end):
-                if head_end <= number < tail_start:
-                    if number == head_end:
-                        yield ComparedLine(side="gap", old=None, new=None, text="")
-                    continue
-                yield ComparedLine(
-                    side="context", old=number + 1, new=new_start + number - old_start + 1, text=old[number]
-                )
+            if not is_first:
+                head_end = min(old_end, old_start + _CONTEXT_LINES)
+            if not is_last:
+                tail_start = max(head_end, old_end - _CONTEXT_LINES)
+
+            shift = new_start - old_start
+            for number in range(old_start, head_end):
+                yield ComparedLine(side="context", old=number + 1, new=number + shift + 1, text=old[number])
+            if head_end < tail_start:
+                yield ComparedLine(side="gap", old=None, new=None, text="")
+            for number in range(tail_start, old_end):
+                yield ComparedLine(side="context", old=number + 1, new=number + shift + 1, text=old[number])
 
     def _opcodes(self, old: Sequence[object], new: Sequence[object]) -> Iterator[tuple[str, int, int, int, int]]:
         """Yield opcodes that turn `old` into `new`, as `difflib` has them, in bounded time."""
@@ -229,7 +255,8 @@ class _Alignment:
         while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
             end += 1
 
-        old_end, new_end = len(old) - end, len(new) - end
+        old_end = len(old) - end
+        new_end = len(new) - end
         if start:
             yield "equal", 0, start, 0, start
 
@@ -241,9 +268,8 @@ class _Alignment:
             self.remaining_pairs -= pairs
             # Without `autojunk`, which ignores frequent lines of long texts, such as `}`.
             matcher = SequenceMatcher(None, old[start:old_end], new[start:new_end], autojunk=False)
-            for tag, *bounds in matcher.get_opcodes():
-                old_first, old_last, new_first, new_last = (bound + start for bound in bounds)
-                yield tag, old_first, old_last, new_first, new_last
+            for tag, old_first, old_last, new_first, new_last in matcher.get_opcodes():
+                yield tag, start + old_first, start + old_last, start + new_first, start + new_last
 
         if end:
             yield "equal", old_end, len(old), new_end, len(new)
@@ -255,17 +281,26 @@ def _versions(
     """Pair each new cell with the first similar old one; cells without a pair were added or removed."""
     position = 0
     for cell in new:
-        candidates = range(position, min(len(old), position + _MAX_CANDIDATES))
-        match = next((index for index in candidates if _is_version(old[index], cell)), None)
-        if match is None:
+        index = _index_of_version(old, position, cell)
+        if index is None:
             yield _NO_CELL, cell
             continue
-        yield from ((other, _NO_CELL) for other in old[position:match])
-        yield old[match], cell
-        # Pairs never cross: a moved cell counts as removed and added, as in a diff of lines.
-        position = match + 1
 
-    yield from ((other, _NO_CELL) for other in old[position:])
+        for removed_cell in old[position:index]:
+            yield removed_cell, _NO_CELL
+        yield old[index], cell
+        # Pairs never cross: a moved cell counts as removed and added, as in a diff of lines.
+        position = index + 1
+
+    for removed_cell in old[position:]:
+        yield removed_cell, _NO_CELL
+
+
+def _index_of_version(old: Sequence[_NotebookCell], start: int, cell: _NotebookCell) -> int | None:
+    for index, candidate in enumerate(old[start : start + _MAX_CANDIDATES], start):
+        if _is_version(candidate, cell):
+            return index
+    return None
 
 
 def _is_version(old: _NotebookCell, new: _NotebookCell) -> bool:
@@ -276,6 +311,10 @@ def _is_version(old: _NotebookCell, new: _NotebookCell) -> bool:
     if longest <= 2:
         return len(old.words & new.words) >= _MIN_SHARE * max(len(old.words), len(new.words), 1)
     return len(old.lines & new.lines) >= _MIN_SHARE * longest
+
+
+def _bytes_of(text: CellText | None) -> bytes:
+    return b"" if text is None else text.text
 
 
 def _lines(text: CellText | None) -> list[str]:

@@ -1,8 +1,18 @@
-"""The cells of text notebooks: percent scripts as jupytext pairs them, Quarto and R Markdown."""
+"""The cells of text notebooks: percent scripts as jupytext pairs them, Quarto and R Markdown.
+
+A percent script has a marker before each cell, Quarto and R Markdown have their code between fences::
+
+    # %% [markdown]                     Some text.
+    # Some text.
+                                        ```{python}
+    # %%                                print(1)
+    print(1)                            ```
+"""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from sourcelight.core.cells.model import CellDocument, CellText, Fragment
 from sourcelight.core.query.fields import CODE, MARKDOWN, RAW
@@ -12,14 +22,24 @@ MARKER = r"^[ \t]*(?:#|//|--)[ \t]*%%(?:[ \t].*)?\r?$"
 """Marker of a cell in a percent script, for RE2 and Python: ``# %%``, with a title, a kind and options."""
 
 _MARKER = re.compile(MARKER.encode(), re.MULTILINE)
+
 # Applied to a marker alone, where everything is behind its `%%`.
 _KIND = re.compile(rb"\[(markdown|md|raw)\]")
+"""The kind in ``# %% [markdown]``; a cell without one is code."""
+
 _HEADER = re.compile(rb"\A[ \t]*(?:#|//|--)[ \t]*---[ \t]*\r?\n(?:.*\n)*?[ \t]*(?:#|//|--)[ \t]*---[ \t]*\r?(?:\n|\Z)")
+"""The comment with jupytext's settings at the start of a script, between two lines ``# ---``."""
+
 # The rules of knitr: https://github.com/yihui/knitr/blob/master/R/pattern.R (`md`).
 _CHUNK = re.compile(rb"^[\t >]*(`{3,})[ \t]*\{([a-zA-Z0-9_]+)(?:[ ,\t][^\n]*)?\}[ \t]*\r?$", re.MULTILINE)
+"""The line that opens a chunk: three backticks and ``{r, echo=FALSE}``."""
+
 _FENCE = re.compile(rb"^[\t >]*(`{3,})[ \t]*\r?$", re.MULTILINE)
 _OWN_KEY = re.compile(rb"^(?!jupyter:|---|[ \t\r\n#]).", re.MULTILINE)
+"""The start of a key of the outermost level that isn't ``jupyter:``, such as ``title: Retries``."""
+
 _YAML = re.compile(rb"\A---[ \t]*\r?\n(?:.*\n)*?---[ \t]*\r?(?:\n|\Z)")
+"""A header at the start of a file, between two lines ``---``."""
 
 
 def read_script(data: bytes, language: str) -> CellDocument:
@@ -32,23 +52,33 @@ def read_script(data: bytes, language: str) -> CellDocument:
     if not markers:
         return CellDocument(language=language)
 
-    header = _HEADER.match(data)
     cells = CellBuilder(data)
-    start = header.end() if header is not None and header.end() <= markers[0].start() else 0
-    if data[start : markers[0].start()].strip():
-        cells.add(CODE, language, start, markers[0].start())
+    first_marker = markers[0].start()
+    start = 0
+    header = _HEADER.match(data)
+    # Two lines of hyphens around the first marker are no header.
+    if header is not None and header.end() <= first_marker:
+        start = header.end()
+    if data[start:first_marker].strip():
+        cells.add(CODE, language, start, first_marker)
 
-    for marker, end in zip(markers, [*(next_marker.start() for next_marker in markers[1:]), len(data)], strict=True):
-        kind_match = _KIND.search(marker[0])
-        if kind_match is None:
-            kind = CODE
-        elif kind_match[1] == b"raw":
-            kind = RAW
-        else:
-            kind = MARKDOWN
-        cells.add(kind, language, min(marker.end() + 1, len(data)), end)
+    # Each cell goes to the next marker.
+    ends = [marker.start() for marker in markers[1:]]
+    ends.append(len(data))
+    for marker, end in zip(markers, ends, strict=True):
+        line_end = min(marker.end() + 1, len(data))
+        cells.add(_kind_of(marker[0]), language, line_end, end)
 
     return CellDocument(tuple(cells.texts), language, cells.count)
+
+
+def _kind_of(marker: bytes) -> str:
+    match = _KIND.search(marker)
+    if match is None:
+        return CODE
+    if match[1] == b"raw":
+        return RAW
+    return MARKDOWN
 
 
 def read_chunks(data: bytes) -> CellDocument:
@@ -56,17 +86,8 @@ def read_chunks(data: bytes) -> CellDocument:
 
     The lines of the fences belong to no cell; a header in YAML is a raw cell, unless it has jupytext's keys alone.
     """
-    chunks = []
-    position = 0
-    while (opening := _CHUNK.search(data, position)) is not None:
-        closing = _FENCE.search(data, opening.end())
-        while closing is not None and len(closing[1]) < len(opening[1]):
-            closing = _FENCE.search(data, closing.end())
-        end = len(data) if closing is None else closing.start()
-        chunks.append((opening, end))
-        position = len(data) if closing is None else min(closing.end() + 1, len(data))
-
-    languages = [find_language(opening[2].decode()) or "" for opening, _ in chunks]
+    chunks = _find_chunks(data)
+    languages = [chunk.language for chunk in chunks]
     main = next(filter(None, languages), "")
     cells = CellBuilder(data)
     header = _YAML.match(data)
@@ -76,19 +97,59 @@ def read_chunks(data: bytes) -> CellDocument:
         if has_own_keys(header[0]):
             cells.add(RAW, main, 0, start)
 
-    for (opening, end), language in zip(chunks, languages, strict=True):
-        if opening.start() < start:
-            continue  # within the header
-        if data[start : opening.start()].strip():
-            cells.add(MARKDOWN, main, start, opening.start())
-        cells.add(RAW if opening[2] == b"raw" else CODE, language, min(opening.end() + 1, len(data)), end)
-        newline = data.find(b"\n", end)
-        start = len(data) if newline < 0 else newline + 1
+    for chunk in chunks:
+        # A fence within the header opens nothing.
+        if chunk.opening < start:
+            continue
+        if data[start : chunk.opening].strip():
+            cells.add(MARKDOWN, main, start, chunk.opening)
+        cells.add(chunk.kind, chunk.language, chunk.start, chunk.end)
+        start = _next_line(data, chunk.end)
 
     if data[start:].strip():
         cells.add(MARKDOWN, main, start, len(data))
 
     return CellDocument(tuple(cells.texts), main, cells.count)
+
+
+class _Chunk(NamedTuple):
+    """A chunk of a file: its kind and language, the start of its fence, and the start and the end of its lines."""
+
+    kind: str
+    language: str
+    opening: int
+    start: int
+    end: int
+
+
+def _find_chunks(data: bytes) -> list[_Chunk]:
+    chunks: list[_Chunk] = []
+    opening = _CHUNK.search(data)
+    while opening is not None:
+        closing = _FENCE.search(data, opening.end())
+        # A fence within the chunk is shorter than its own.
+        while closing is not None and len(closing[1]) < len(opening[1]):
+            closing = _FENCE.search(data, closing.end())
+
+        end = len(data)
+        position = len(data)
+        if closing is not None:
+            end = closing.start()
+            position = min(closing.end() + 1, len(data))
+
+        kind = RAW if opening[2] == b"raw" else CODE
+        language = find_language(opening[2].decode()) or ""
+        chunks.append(_Chunk(kind, language, opening.start(), min(opening.end() + 1, len(data)), end))
+        opening = _CHUNK.search(data, position)
+
+    return chunks
+
+
+def _next_line(data: bytes, position: int) -> int:
+    newline = data.find(b"\n", position)
+    if newline < 0:
+        return len(data)
+    return newline + 1
 
 
 def has_own_keys(header: bytes) -> bool:
@@ -106,7 +167,8 @@ class CellBuilder:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._position, self._line = 0, 1
+        self._position = 0
+        self._line = 1
         self.texts: list[CellText] = []
         self.count = 0
 
