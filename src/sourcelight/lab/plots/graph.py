@@ -20,14 +20,18 @@ from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 _RADIUS = 1.0
 _LABEL_RADIUS = 1.06
 _X_LIMIT = 2.3
-_Y_LIMIT, _FLAT_Y_LIMIT = 1.85, 0.65
-_HEIGHT_IN, _FLAT_HEIGHT_IN = 7.4, 2.6
+_Y_LIMIT = 1.85
+_FLAT_Y_LIMIT = 0.65
 
+_HEIGHT_IN = 7.4
+_FLAT_HEIGHT_IN = 2.6
 _LABEL_CHARS = 30
+
 _MAX_FLAT_NAMES = 2
 """Names that are drawn side by side: one on top of the other, their labels would be vertical."""
 
-_MIN_ARROW_PT, _MORE_ARROW_PT = 0.7, 3.6
+_MIN_ARROW_PT = 0.7
+_MORE_ARROW_PT = 3.6
 """Width of the thinnest arrow, and what the thickest has in addition."""
 
 _DECAY = 0.6
@@ -64,19 +68,19 @@ def dependencies(
     import pandas as pd
 
     all_edges: Any = graph if isinstance(graph, pd.DataFrame) else graph.edges
-    edges = all_edges if external else all_edges[~all_edges["external"].astype("bool")]
+    edges = all_edges
+    if not external:
+        edges = all_edges[~all_edges["external"].astype("bool")]
+
     repositories = [str(name) for name in all_edges.attrs.get("repositories", ())]
+    external_names = set(edges.loc[edges["external"].astype("bool"), "target"].astype("str"))
+    external_names.difference_update(repositories)
+
     pairs = _imports_between(edges)
     weights = _weights(pairs)
     by_weight = sorted(weights, key=lambda name: (-weights[name], name))
     names = _circle_order(sorted(by_weight[:top]), pairs)
-    visible_names = set(names)
-    arrows: list[_Arrow] = []
-    for (source, target), count in pairs.items():
-        if source in visible_names and target in visible_names:
-            arrows.append(_Arrow(source, target, float(count)))
-
-    external_names = set(edges.loc[edges["external"].astype("bool"), "target"].astype("str")) - set(repositories)
+    arrows = _arrows_between(set(names), pairs)
     colors = theme_of(theme)
     circle = _Circle(names, arrows, _colors_of(colors, by_weight, external_names), external_names)
 
@@ -92,18 +96,11 @@ def dependencies(
     )
 
     def draw() -> Any:
-        is_flat = len(names) <= _MAX_FLAT_NAMES
-        height_in = _FLAT_HEIGHT_IN if is_flat else _HEIGHT_IN
+        height_in = _FLAT_HEIGHT_IN if circle.is_flat else _HEIGHT_IN
         figure, axes = new_sheet(colors, height_in, heading, sentences(counts, legend), limits)
-        circle.draw(axes, colors, is_flat=is_flat)
+        circle.draw(axes, colors)
         if not names:
             axes.text(0, 0, "No repository imports another", color=colors.muted, ha="center")
-
-        y_limit = _FLAT_Y_LIMIT if is_flat else _Y_LIMIT
-        axes.set_xlim(-_X_LIMIT, _X_LIMIT)
-        axes.set_ylim(-y_limit, y_limit)
-        axes.set_aspect("equal")
-        axes.set_axis_off()
         return figure
 
     return Figure(
@@ -143,11 +140,22 @@ def _weights(pairs: Any) -> dict[str, float]:
     return weights
 
 
+def _arrows_between(names: set[str], pairs: Any) -> list[_Arrow]:
+    """Return an arrow for each pair of `names`."""
+    arrows: list[_Arrow] = []
+    for (source, target), count in pairs.items():
+        if source in names and target in names:
+            arrows.append(_Arrow(source, target, float(count)))
+    return arrows
+
+
 def _colors_of(colors: Theme, by_weight: list[str], external_names: set[str]) -> dict[str, str]:
     """Return the color of each name: one for each of the repositories with the most imports, one for all others."""
+    color_of = dict.fromkeys(external_names, colors.rest)
     repositories = [name for name in by_weight if name not in external_names]
-    own_colors = dict(zip(repositories, colors.series, strict=False))
-    return {name: own_colors.get(name, colors.rest) for name in (*repositories, *external_names)}
+    for index, name in enumerate(repositories):
+        color_of[name] = colors.series[index] if index < len(colors.series) else colors.rest
+    return color_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +176,31 @@ class _Circle:
     color_of: dict[str, str]
     external_names: set[str]
 
-    def draw(self, axes: Any, colors: Theme, *, is_flat: bool) -> None:
+    @property
+    def is_flat(self) -> bool:
+        """Whether its names are drawn side by side."""
+        return len(self.names) <= _MAX_FLAT_NAMES
+
+    def draw(self, axes: Any, colors: Theme) -> None:
         """Draw the arrows, and the names above them."""
-        first_angle = 0.0 if is_flat else math.pi / 2
+        first_angle = 0.0 if self.is_flat else math.pi / 2
         step = 2 * math.pi / max(len(self.names), 1)
-        angles = {name: index * step + first_angle for index, name in enumerate(self.names)}
-        points = {name: (_RADIUS * math.cos(angle), _RADIUS * math.sin(angle)) for name, angle in angles.items()}
+        angles: dict[str, float] = {}
+        points: dict[str, tuple[float, float]] = {}
+        for index, name in enumerate(self.names):
+            angle = index * step + first_angle
+            angles[name] = angle
+            points[name] = (_RADIUS * math.cos(angle), _RADIUS * math.sin(angle))
+
         self._draw_arrows(axes, points)
         for name, angle in angles.items():
             self._draw_name(axes, colors, name, math.degrees(angle) % 360, points[name])
+
+        y_limit = _FLAT_Y_LIMIT if self.is_flat else _Y_LIMIT
+        axes.set_xlim(-_X_LIMIT, _X_LIMIT)
+        axes.set_ylim(-y_limit, y_limit)
+        axes.set_aspect("equal")
+        axes.set_axis_off()
 
     def _draw_arrows(self, axes: Any, points: dict[str, tuple[float, float]]) -> None:
         from matplotlib.patches import FancyArrowPatch
@@ -212,9 +236,12 @@ def _circle_order(names: list[str], pairs: Any) -> list[str]:
     if not names:
         return []
 
+    # Imports of each pair in both directions together.
     links: dict[tuple[str, str], float] = {}
     for (source, target), count in pairs.items():
-        links[source, target] = links[target, source] = links.get((source, target), 0.0) + float(count)
+        total = links.get((source, target), 0.0) + float(count)
+        links[source, target] = total
+        links[target, source] = total
 
     totals: dict[str, float] = {}
     for name in names:

@@ -117,7 +117,9 @@ def _notes(report: ReportContent, notes: Footnotes, level: int) -> str:
 
 
 def _metric(metric: Metric, notes: Footnotes) -> str:
-    value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
+    value = "not known"
+    if metric.value is not None:
+        value = format_cell(metric.value, metric.name)
     return (
         f'<li title="{escape(metric.counts)}">{escape(metric.name)}{_footnote(notes, metric.excludes)}'
         f"<b>{escape(value)}</b></li>"
@@ -172,22 +174,25 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
         about = f"Table {table.name}: {table.counts} {row_count_text(table)}"
         return f'<p class="sl-about">{escape(about)}{footnote}</p>'
 
-    columns, rows = shown_rows(table)
-    layout = _TableLayout.of(columns, rows)
-    head = "".join(layout.heading(column) for column in layout.columns)
-    body = ""
-    for row in rows:
-        cells = "".join(_cell(table, row, column, layout.below.get(column, "")) for column in layout.columns)
-        body += f"<tr>{cells}</tr>"
-
+    about = " ".join(filter(None, (table.counts, row_count_text(table))))
     # A part that scrolls sideways must be reachable by keyboard, and has a name then.
     wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
-    about = " ".join(filter(None, (table.counts, row_count_text(table))))
     return (
         f'<h{level} class="sl-name">{escape(table.title)}{footnote}</h{level}>'
         f'<p class="sl-above sl-about">{escape(about)}</p>'
-        f"{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"{wide}<table>{_rows(table)}</table></div>"
     )
+
+
+def _rows(table: ReportTable) -> str:
+    columns, rows = shown_rows(table)
+    layout = _TableLayout.of(columns, rows)
+    head = "".join(map(layout.heading, layout.columns))
+    body = ""
+    for row in rows:
+        cells = [_cell(table, row, column, layout.below.get(column, "")) for column in layout.columns]
+        body += f"<tr>{''.join(cells)}</tr>"
+    return f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,25 +207,32 @@ class _TableLayout:
     def of(cls, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> _TableLayout:
         below = {upper: lower for upper, lower in _BELOW.items() if upper in columns and lower in columns}
         upper_columns = [column for column in columns if column not in below.values()]
-        # A column of numbers may have empty cells, so one number decides how its heading is aligned.
-        numeric = {column for column in upper_columns if any(is_number(row[column]) for row in rows)}
+        numeric: set[str] = set()
+        for column in upper_columns:
+            # A column of numbers may have empty cells, so one number decides how its heading is aligned.
+            if any(is_number(row[column]) for row in rows):
+                numeric.add(column)
         return cls(upper_columns, numeric, below)
 
     def heading(self, column: str) -> str:
         title = heading(column)
         if column in self.below:
             title += f" and {heading(self.below[column])}"
-        return f'<th scope="col"{_NUMBER_CLASS if column in self.numeric else ""}>{escape(title)}</th>'
+        style = _NUMBER_CLASS if column in self.numeric else ""
+        return f'<th scope="col"{style}>{escape(title)}</th>'
 
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: str, column_below: str) -> str:
     value = row[column]
     text = format_cell(value, column)
-    if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula
+    if not is_number(value):
+        # People paste the table of a page into spreadsheets, which run text that begins like a formula.
         text = escape_formula(text)
 
-    # Dates and short values look broken with a line break in them.
-    html = escape(text) if is_unbroken(value, column) else _with_breaks(text)
+    html = _with_breaks(text)
+    if is_unbroken(value, column):
+        # Dates and short values look broken with a line break in them.
+        html = escape(text)
     if table.link is not None and html:
         html = _with_link(html, table.link(column, row))
 
@@ -236,7 +248,9 @@ def _with_link(html: str, url: str) -> str:
     # `link` knows which addresses are safe, and escapes its text. This text is HTML already, so it comes in
     # afterwards.
     opening = link("", url)
-    return opening.replace("></a>", f">{html}</a>") if opening else html
+    if not opening:
+        return html
+    return opening.replace("></a>", f">{html}</a>")
 
 
 def _with_breaks(text: str) -> str:
