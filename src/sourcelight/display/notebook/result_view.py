@@ -28,6 +28,8 @@ PAGE = 10
 _WIDTH = 120
 """Characters of a line of the view in plain text."""
 
+_COMMIT_DIGITS = 10
+
 _EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.is_visible)
 _STANDARD_COLUMNS = frozenset({*_EMPTY, SERVICE.name})
 
@@ -73,9 +75,16 @@ _COLORS = {
 }
 
 _SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
+"""Columns that a reader sees otherwise: as marks and as links."""
+
 _CHUNK_COLUMNS = frozenset({"chunk", "chunk_start_line", "truncated"})
+
 _OF_LINES = ("line_number", "cell", "cell_kind", "cell_line")
+"""Columns of a line in a file, which messages of commits don't have."""
+
 _OF_HISTORY = ("repository", "commit", "author", "author_date", "path", *_OF_LINES, "side", "line")
+"""Columns of commits and changed lines, in this order."""
+
 _CLASSES = {
     "line_number": " class=sl-count",
     **dict.fromkeys(("repository", "author", "container", SERVICE.name), " class=sl-text"),
@@ -85,6 +94,10 @@ _CLASSES = {
 """Attribute of the cells of a column; others have none."""
 
 _MAX_CHUNK_LINES = 200
+"""Lines of a chunk that are shown, so that one match doesn't fill a page."""
+
+_MAX_HINTS = 3
+"""Proposed queries of an alert that are shown."""
 
 _Row: TypeAlias = dict[str, Any]
 """A match with all columns that a frame shows."""
@@ -131,9 +144,11 @@ def first_rows(batches: Iterable[Any], limit: int) -> list[_Row]:
 
 def headline(view: ResultView) -> str:
     """Return one line: counts of matches, rows and repositories, and the status."""
+    counts = f"{count_of(view.matches, 'match')} in {count_of(view.rows, 'row')}"
     names = {info.name for info in view.infos}
-    scope = f" of {count_of(len(names), 'repository')}" if names else ""
-    return f"{count_of(view.matches, 'match')} in {count_of(view.rows, 'row')}{scope}: {view.status}"
+    if names:
+        counts += f" of {count_of(len(names), 'repository')}"
+    return f"{counts}: {view.status}"
 
 
 def statements(view: ResultView) -> Iterator[tuple[str, str]]:
@@ -141,34 +156,42 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
     seen_texts: set[str] = set()
     for item in view.skipped:
         reason = reason_of(item)
-        hint = f" (add {item.suggested.query_expression} to the query)" if item.suggested else ""
         seen_texts.add(reason)
+        text = skipped_text(item)
+        if item.suggested is not None:
+            text += f" (add {item.suggested.query_expression} to the query)"
         # An item that makes the answer incomplete is a warning, even if the service calls it info.
         is_info = item.severity == "info" and reason not in view.reasons
-        yield ("info" if is_info else "warning"), f"{skipped_text(item)}{hint}"
+        yield "info" if is_info else "warning", text
 
     for alert in view.alerts:
-        seen_texts |= {alert.text, f"alert: {alert.title}"}
-        hints = "".join(f" \u2014 try {proposal.query}" for proposal in alert.proposed_queries[:3])
+        seen_texts.add(alert.text)
+        seen_texts.add(f"alert: {alert.title}")
+        text = join_lines(alert.text)
+        for proposal in alert.proposed_queries[:_MAX_HINTS]:
+            text += f" \u2014 try {proposal.query}"
         severity = alert.kind if alert.kind in {"error", "warning"} else "info"
-        yield severity, f"{join_lines(alert.text)}{hints}"
+        yield severity, text
 
     for reason in view.reasons:
         if reason in seen_texts or reason == view.status:
             continue
         if reason.endswith((LIMITED_BY_COUNT, LIMITED_BY_DISPLAY)):
             yield "info", reason
+        elif view.status == "failed":
+            yield "error", reason
         else:
-            yield ("error" if view.status == "failed" else "warning"), reason
+            yield "warning", reason
 
 
 def service_text(service: ServiceStatus) -> str:
     """Return the status of a service, its rows, and why they are not all."""
-    parts = [service.status, count_of(service.rows, "row")]
+    text = f"{service.name}: {service.status}, {count_of(service.rows, 'row')}"
     if service.duplicates:
-        parts.append(f"{count_of(service.duplicates, 'duplicate')} of another service")
-    reasons = f" ({'; '.join(service.reasons)})" if service.reasons else ""
-    return f"{service.name}: {', '.join(parts)}{reasons}"
+        text += f", {count_of(service.duplicates, 'duplicate')} of another service"
+    if service.reasons:
+        text += f" ({'; '.join(service.reasons)})"
+    return text
 
 
 def location_text(row: _Row) -> str:
@@ -183,8 +206,10 @@ def location_text(row: _Row) -> str:
     if not row["line_number"]:
         return text
 
-    cell = f" (cell {row['cell']}, line {row['cell_line']})" if row.get("cell") else ""
-    return f"{text}:{row['line_number']}{cell}"
+    text += f":{row['line_number']}"
+    if row.get("cell"):
+        text += f" (cell {row['cell']}, line {row['cell_line']})"
+    return text
 
 
 def result_text(view: ResultView) -> str:
@@ -194,9 +219,11 @@ def result_text(view: ResultView) -> str:
     parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(view)]
     rows = first_rows(view.batches, view.page)
     for row in rows:
-        text = row_line(row).text if row["line"] is not None else row["message"]
-        tail = f"  {text.strip()}" if text else ""
-        parts.append(f"  {one_line(location_text(row) + tail, _WIDTH)}")
+        row_text = location_text(row)
+        line = row_line(row).text if row["line"] is not None else row["message"]
+        if line:
+            row_text += f"  {line.strip()}"
+        parts.append(f"  {one_line(row_text, _WIDTH)}")
 
     if len(rows) < view.rows:
         parts.append(f"  {len(rows)} of {view.rows:,} rows")
@@ -220,20 +247,22 @@ def result_page(view: ResultView, origin: str) -> str:
 def _contents(view: ResultView, hint: str) -> str:
     """Draw banner, rows, and how many there are of all, with `hint` behind."""
     rows = first_rows(view.batches, view.page)
-    chunked = any(row["chunk"] is not None for row in rows)
-    body = _chunks(rows, view.links) if chunked else _table(rows, view.links)
-    more_html = ""
+    has_chunks = any(row["chunk"] is not None for row in rows)
+    html = _banner(view)
+    html += _chunks(rows, view.links) if has_chunks else _table(rows, view.links)
     if len(rows) < view.rows:
-        more_html = f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows{hint}</div>'
-    return f"{_banner(view)}{body}{more_html}"
+        html += f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows{hint}</div>'
+    return html
 
 
 def _banner(view: ResultView) -> str:
-    items = "".join(
-        f'<li class="sl-{severity}"><b>{severity}</b> {escape(one_line(text, 500))}</li>'
-        for severity, text in statements(view)
-    )
-    notes = f'<ul aria-label="Skipped work and alerts">{items}</ul>' if items else ""
+    items = ""
+    for severity, text in statements(view):
+        items += f'<li class="sl-{severity}"><b>{severity}</b> {escape(one_line(text, 500))}</li>'
+
+    notes = ""
+    if items:
+        notes = f'<ul aria-label="Skipped work and alerts">{items}</ul>'
     return (
         f'<div class="sl-head" role="status" style="--sl-color:{_COLORS[view.status]}"><b>{headline(view)}</b><br>'
         f"<code>{escape(one_line(view.query, 300))}</code>{_services(view)}{notes}</div>"
@@ -262,6 +291,7 @@ def _table(rows: list[_Row], links: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
 
+    # Columns without any value are left out.
     columns = [column for column in _columns(rows) if any(row[column] not in {None, ""} for row in rows)]
     head = ""
     for column in columns:
@@ -282,8 +312,10 @@ def _columns(rows: list[_Row]) -> list[str]:
     """Return columns displayed: of history those that a log has, with the text last."""
     kinds = {row["type"] for row in rows}
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
+    if kinds == {"commit"}:
+        return [*first, *(column for column in _OF_HISTORY if column not in _OF_LINES)]
     if kinds <= {"commit", "diff"}:
-        return first + [column for column in _OF_HISTORY if column not in _OF_LINES or "diff" in kinds]
+        return [*first, *_OF_HISTORY]
 
     hidden = {*_SPAN_COLUMNS, *_CHUNK_COLUMNS, SERVICE.name, "language"}
     if not kinds & {"commit", "diff"}:
@@ -310,8 +342,13 @@ def _cell(row: _Row, column: str, links: LinkResolver, row_links: tuple[Link, ..
     if column not in {"path", "line_number", "commit"}:
         return escape(one_line(str(value), MAX_CHARS))
 
-    text = str(value)[:10] if column == "commit" else str(value)
-    html = with_breaks(_mark(row, column)) if column == "path" else escape(text)
+    text = str(value)
+    if column == "commit":
+        text = text[:_COMMIT_DIGITS]
+
+    html = escape(text)
+    if column == "path":
+        html = with_breaks(_mark(row, column))
     return _with_link(html, row_links, f"Open {text}")
 
 
@@ -319,8 +356,11 @@ def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
     """Return HTML made elsewhere as a link to the best of some places."""
     if not row_links:
         return html
+    # `anchor` escapes its text. This text is HTML already, so it comes in afterwards.
     blank = anchor("", row_links, one_line(f"{words}: {row_links[0].words}", MAX_CHARS))
-    return blank.replace("></a>", f">{html}</a>") if blank else html
+    if not blank:
+        return html
+    return blank.replace("></a>", f">{html}</a>")
 
 
 def _mark(row: _Row, column: str) -> str:
@@ -330,8 +370,8 @@ def _mark(row: _Row, column: str) -> str:
         window = cut_window(text.text.removesuffix("\r"), text.starts, text.ends)
         return f"<pre>{highlight(*window)}</pre>"
 
-    starts, ends = row["name_start"] or [], row["name_end"] or []
-    return highlight(*cut_window(row[column].removesuffix("\r"), starts, ends))
+    name = row[column].removesuffix("\r")
+    return highlight(*cut_window(name, row["name_start"] or [], row["name_end"] or []))
 
 
 def _chunks(rows: list[_Row], links: LinkResolver) -> str:
@@ -364,19 +404,24 @@ def _gap(count: int) -> str:
 
 
 def _lines(rows: list[_Row]) -> Iterator[str]:
-    """Yield numbered lines of one chunk; rows without a chunk give their own line."""
+    """Yield numbered lines of one chunk; rows without a chunk give their own line.
+
+    A colon is behind the numbers of matched lines, a hyphen behind those around them, as grep has them.
+    """
     matched_rows = {row["line_number"]: row for row in rows if row["line"] is not None}
     numbered = _numbered_lines(rows, matched_rows)
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
         row = matched_rows.get(number)
-        sign = "-"
-        line = ShownLine(text, [], [])
-        if row is not None:
+        if row is None:
+            sign = "-"
+            line = ShownLine(text, [], [])
+        else:
             sign = ":"
+            line = ShownLine(text, row["start"] or [], row["end"] or [])
             # A truncated line may end within its JSON string, which can't be parsed then.
-            is_json = has_json_line(row) and not rows[0]["truncated"]
-            line = row_line(row) if is_json else ShownLine(text, row["start"] or [], row["end"] or [])
+            if has_json_line(row) and not rows[0]["truncated"]:
+                line = row_line(row)
 
         code_html = highlight(*cut_window(*line))
         yield f'<span class="sl-number">{number:>{width}}{sign}</span> {code_html}\n'
@@ -396,4 +441,10 @@ def _numbered_lines(rows: list[_Row], matched_rows: dict[int, _Row]) -> list[tup
         return numbered
 
     texts = dict(context_lines(numbered))
-    return [(n, texts.get(n, line)) for n, line in numbered if n in texts or n in matched_rows]
+    lines: list[tuple[int, str]] = []
+    for number, line in numbered:
+        if number in texts:
+            lines.append((number, texts[number]))
+        elif number in matched_rows:
+            lines.append((number, line))
+    return lines

@@ -36,7 +36,7 @@ def wrap_message(message: Message) -> Message:
         large: list[Any] = []
         payloads = [_result_to_plain(result, large) for result in message.get("results", ())]
         body = pack({"results": payloads, "outcome": message.get("outcome")})
-        return {"kind": message["kind"], "said": body, "large": [to_serialize(batch) for batch in large]}
+        return {"kind": message["kind"], "said": body, "large": list(map(to_serialize, large))}
 
     wrapped = dict(message)
     for name in ("table", "rows"):
@@ -44,9 +44,10 @@ def wrap_message(message: Message) -> Message:
             wrapped[name] = to_serialize(wrapped[name])
 
     if "answer" in wrapped:
-        answer = wrapped["answer"]
-        attributes = to_serialize({"attributes": answer["attributes"]})
-        wrapped["answer"] = {**answer, "table": to_serialize(answer["table"]), "attributes": attributes}
+        answer = dict(wrapped["answer"])
+        answer["table"] = to_serialize(answer["table"])
+        answer["attributes"] = to_serialize({"attributes": answer["attributes"]})
+        wrapped["answer"] = answer
 
     return wrapped
 
@@ -73,15 +74,15 @@ def _result_to_plain(result: ResultBatch | RepositoriesDone | RepositoriesFailed
 
     payload: Message = {"phase": result.phase, "repositories": result.repositories, "ends": result.ends}
     if isinstance(result.batch, RawMatches):
-        return {**payload, "rows": _rows_to_plain(result.batch)}
-
-    # A large batch travels as a frame, which Dask sends from where it lies. Its index replaces it in the packed
-    # message.
-    if result.batch.nbytes > _SMALL_BYTES:
+        payload["rows"] = _rows_to_plain(result.batch)
+    elif result.batch.nbytes > _SMALL_BYTES:
+        # A large batch travels as a frame, which Dask sends from where it lies. Its index replaces it in the packed
+        # message.
+        payload["large"] = len(large)
         large.append(result.batch)
-        return {**payload, "large": len(large) - 1}
-
-    return {**payload, "batch": _batch_to_bytes(result.batch)}
+    else:
+        payload["batch"] = _batch_to_bytes(result.batch)
+    return payload
 
 
 def result_from_plain(
@@ -93,10 +94,13 @@ def result_from_plain(
     if "failed" in payload:
         return RepositoriesFailed(payload["failed"], payload["unfit"])
 
+    batch: Any
     if "rows" in payload:
-        batch: Any = _rows_from_plain(payload["rows"])
+        batch = _rows_from_plain(payload["rows"])
+    elif "large" in payload:
+        batch = large[payload["large"]]
     else:
-        batch = large[payload["large"]] if "large" in payload else _batch_from_bytes(payload["batch"])
+        batch = _batch_from_bytes(payload["batch"])
 
     return ResultBatch(
         phase=payload["phase"], repositories=tuple(payload["repositories"]), ends=tuple(payload["ends"]), batch=batch
@@ -122,18 +126,22 @@ def _batch_from_bytes(encoded: bytes) -> Any:
 
 def _rows_to_plain(matches: RawMatches) -> dict[str, Any]:
     """Return matches as plain values, with their arrays as one block of bytes and without columns of lines."""
-    location_codes, locations = _distinct_codes(matches.location_index)
-    values: dict[str, list[Any]] = {}
-    codes = []
-    for name, (of_all, codes_of_all) in matches.file_values.items():
-        value_codes, of_files = _distinct_codes(codes_of_all)
-        values[name] = [of_all[code] for code in value_codes]
-        codes.append(of_files)
-
+    # First the arrays of `_ARRAYS`, then `in_content` and the locations of the rows, then the codes of each value.
     arrays = [getattr(matches, name) for name in _ARRAYS]
-    arrays += [matches.in_content.astype(np.int64), locations, *codes]
+    arrays.append(matches.in_content.astype(np.int64))
+
+    # Matches may refer to the values of a whole corpus: only those of their own rows travel, numbered again.
+    location_codes, location_index = _distinct_codes(matches.location_index)
+    arrays.append(location_index)
+
+    values: dict[str, list[Any]] = {}
+    for name, (corpus_values, corpus_codes) in matches.file_values.items():
+        value_codes, row_codes = _distinct_codes(corpus_codes)
+        values[name] = [corpus_values[code] for code in value_codes]
+        arrays.append(row_codes)
+
     return {
-        "locations": [tuple(matches.locations[index]) for index in location_codes],
+        "locations": [tuple(matches.locations[code]) for code in location_codes],
         "values": values,
         "paths": matches.paths,
         "names": matches.names,
@@ -146,27 +154,37 @@ def _rows_to_plain(matches: RawMatches) -> dict[str, Any]:
 def _rows_from_plain(payload: Mapping[str, Any]) -> RawMatches:
     """Restore the matches from `_rows_to_plain`."""
     block = np.frombuffer(payload["arrays"], np.int64)
-    ends = np.cumsum(payload["sizes"])
-    arrays = [block[end - size : end] for end, size in zip(ends.tolist(), payload["sizes"], strict=True)]
+    arrays: list[Int64Array] = []
+    start = 0
+    for size in payload["sizes"]:
+        arrays.append(block[start : start + size])
+        start += size
+
+    # In the order in which `_rows_to_plain` has put them.
     count = len(_ARRAYS)
-    of_files = zip(payload["values"].items(), arrays[count + 2 :], strict=True)
+    in_content = arrays[count]
+    location_index = arrays[count + 1]
+    file_values: dict[str, tuple[list[Any], Int64Array]] = {}
+    for (name, values), codes in zip(payload["values"].items(), arrays[count + 2 :], strict=True):
+        file_values[name] = (values, codes)
+
     matches = RawMatches(
         locations=[RepositoryRevision(*location) for location in payload["locations"]],
-        in_content=arrays[count].astype(np.bool_),
-        location_index=arrays[count + 1],
-        file_values={name: (values, codes) for (name, values), codes in of_files},
+        in_content=in_content.astype(np.bool_),
+        location_index=location_index,
+        file_values=file_values,
         paths=payload["paths"],
         names=payload["names"],
         line_values={},
         data=payload["data"],
         make=lambda: record_batch(matches),
         path_json=None,
-        **dict(zip(_ARRAYS, arrays, strict=False)),
+        **dict(zip(_ARRAYS, arrays[:count], strict=True)),
     )
     return matches
 
 
 def _distinct_codes(codes: Int64Array) -> tuple[list[int], Int64Array]:
-    """Return the distinct codes, ascending, and the place of each code among them."""
+    """Return the distinct codes, ascending, and the index of each code among them."""
     distinct_codes = np.flatnonzero(np.bincount(codes))
     return distinct_codes.tolist(), distinct_codes.searchsorted(codes)

@@ -1,4 +1,19 @@
-"""`deepsearch` and `deepsearch_read` of a service: questions, answers and citations."""
+"""`deepsearch` and `deepsearch_read` of a service: questions, answers and citations.
+
+Services answer with JSON or with Markdown. A conversation in Markdown has its data in front, a heading of level 1 for
+each question, and the sources of an answer at its end::
+
+    ---
+    title: Retries of the client
+    share_url: https://code.example.com/deepsearch/4cb2
+    ---
+    # How long does a failed request wait?
+
+    It waits 100 ms, and twice as long after each further failure [1].
+
+    ## Sources
+    - [client/retry.go L20-31](/github.com/example/client/-/blob/client/retry.go?L20-31)
+"""
 
 from __future__ import annotations
 
@@ -14,36 +29,47 @@ from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.conversations import SCOPE
 
 _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
+"""The first line of an answer in Markdown: ``Link: https://code.example.com/deepsearch/4cb2``."""
+
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _QUESTION = re.compile(r"^# (.+)$", re.MULTILINE)
 _CONVERSATION = re.compile(r"/deepsearch/([^/?#]+)$")
 _BACKSLASH = re.compile(r"\\([\\`*\[\]<>|])")
+r"""An escaped character of a label: ``\[`` in ``[values\[0\]](…)``."""
+
 _LINES = re.compile(r"L(\d+)(?:-(\d+))?")
+"""Lines in an address: ``L20-31``, or ``L20``."""
+
 _STILL_RUNNING = "The question is still running; read the conversation later with deepsearch_read."
 Fields = Mapping[str, Any]
 
 
 async def _deepsearch(request: ToolRequest) -> ToolResult:
     # The scope is no argument of the specification, so no schema has it; a service without it never gets it.
-    scope = {name: value for name, value in request.arguments.items() if name in SCOPE}
-    arguments = {name: value for name, value in request.arguments.items() if name not in SCOPE}
-    value = (await request.ask(arguments, beside=scope)).read(("readToken", "url", "answer"))
-    if isinstance(value, str):
-        value = _parse_answer(value)
+    arguments: dict[str, Any] = {}
+    scope: dict[str, Any] = {}
+    for name, value in request.arguments.items():
+        group = scope if name in SCOPE else arguments
+        group[name] = value
 
-    extra_fields = _extra_fields(request, value)
-    sources = _objects(request, value, "sources")
-    question = {"question": request.arguments["question"], "sources": sources, **extra_fields}
-    info = {
-        "status": _text(value, "status") or "completed",
-        "title": _text(value, "title"),
-        "url": _text(value, "url"),
-        "read_token": _text(value, "readToken") or _token_of(_text(value, "url")),
-        "answer": _text(value, "answer"),
+    answer = (await request.ask(arguments, beside=scope)).read(("readToken", "url", "answer"))
+    if isinstance(answer, str):
+        answer = _parse_answer(answer)
+
+    sources = _objects(request, answer, "sources")
+    url = _text(answer, "url")
+    extra_fields = _extra_fields(request, answer)
+    info: dict[str, Any] = {
+        "status": _text(answer, "status") or "completed",
+        "title": _text(answer, "title"),
+        "url": url,
+        "read_token": _text(answer, "readToken") or _token_of(url),
+        "answer": _text(answer, "answer"),
         "sources": sources,
-        **extra_fields,
     }
-    return _answer(request, [question], info, value)
+    info.update(extra_fields)
+    question = {"question": request.arguments["question"], "sources": sources, **extra_fields}
+    return _answer(request, [question], info, answer)
 
 
 def _parse_answer(text: str) -> dict[str, Any]:
@@ -64,7 +90,9 @@ def _parse_answer(text: str) -> dict[str, Any]:
 def _token_of(url: str) -> str:
     """Return the token at the end of an address of a conversation; empty for another address."""
     match = _CONVERSATION.search(url)
-    return match[1] if match else ""
+    if match is None:
+        return ""
+    return match[1]
 
 
 async def _deepsearch_read(request: ToolRequest) -> ToolResult:
@@ -167,13 +195,12 @@ def _parse_conversation(text: str) -> dict[str, Any]:
             name, _, value = line.partition(": ")
             fields[name] = value
 
+    # A text before the first heading, then in turn each question and what is below it.
+    parts = _QUESTION.split(text)
     questions = []
-    headings = list(_QUESTION.finditer(text))
-    for index, heading in enumerate(headings):
-        end = headings[index + 1].start() if index + 1 < len(headings) else len(text)
-        section = text[heading.end() : end]
-        answer = section.partition("\n## Sources\n")[0].strip()
-        questions.append({"question": heading[1], "answer": answer, "sources": parse_sources(section)})
+    for question, section in zip(parts[1::2], parts[2::2], strict=True):
+        answer, _, _ = section.partition("\n## Sources\n")
+        questions.append({"question": question, "answer": answer.strip(), "sources": parse_sources(section)})
 
     return {
         "title": fields.get("title", ""),
@@ -187,10 +214,15 @@ def _parse_conversation(text: str) -> dict[str, Any]:
 def parse_sources(text: str) -> list[dict[str, str]]:
     """Return the sources that a text lists, with their types, labels and links."""
     sources = []
-    for line in text.partition("## Sources\n")[2].split("\n"):
+    _, _, lines = text.partition("## Sources\n")
+    for line in lines.split("\n"):
+        if not line.startswith("- [") or not line.endswith(")"):
+            continue
+
         # No expression: one that finds the last bracket before a link takes quadratic time on a line of brackets.
-        label, separator, link = line[3:-1].rpartition("](")
-        if line.startswith("- [") and line.endswith(")") and separator and not any(map(str.isspace, link)):
+        label, separator, link = line[len("- [") : -len(")")].rpartition("](")
+        has_blank = any(map(str.isspace, link))
+        if separator and not has_blank:
             sources.append({"type": _type_of(link), "label": _BACKSLASH.sub(r"\1", label), "link": link})
     return sources
 
@@ -200,7 +232,9 @@ def _type_of(link: str) -> str:
         return "file"
     if "/-/commit/" in link:
         return "commit"
-    return "search" if link.startswith("/search?") else "repository"
+    if link.startswith("/search?"):
+        return "search"
+    return "repository"
 
 
 def _answer(request: ToolRequest, questions: Sequence[Fields], info: dict[str, Any], value: Fields) -> ToolResult:
@@ -221,7 +255,9 @@ def _answer(request: ToolRequest, questions: Sequence[Fields], info: dict[str, A
 def _rows(request: ToolRequest, questions: Sequence[Fields]) -> Iterator[dict[str, Any]]:
     for number, question in enumerate(questions, 1):
         for source in (*question["sources"], *question["rejected"]):
-            yield {"question_number": number, "question": question["question"], **_source_columns(request, source)}
+            row = {"question_number": number, "question": question["question"]}
+            row.update(_source_columns(request, source))
+            yield row
 
 
 def _source_columns(request: ToolRequest, source: Fields) -> dict[str, Any]:
