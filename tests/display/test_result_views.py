@@ -13,7 +13,8 @@ from display.batches_for_tests import lines, paths, record_batch, repos
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.completeness import Status
 from sourcelight.core.wire.events import Alert, ProposedQuery, QuerySuggestion, Skipped
-from sourcelight.display.notebook.result_view import ResultView, result_html, result_text
+from sourcelight.display.notebook.result_text import ResultView, result_text
+from sourcelight.display.notebook.result_view import result_html
 from sourcelight.display.notebook.views import LinkResolver
 
 HOSTILE = [

@@ -7,11 +7,11 @@ several answers can't be made one.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from sourcelight.client.federation.attributes import merge_attributes, service_states
 from sourcelight.client.federation.fan_out import (
     ServiceReply,
     SummedProgress,
@@ -24,7 +24,6 @@ from sourcelight.client.federation.fan_out import (
 )
 from sourcelight.client.federation.service import Service
 from sourcelight.core.batches.columns import add_service
-from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import (
     PathNotFound,
@@ -176,7 +175,7 @@ class FederatedTools:
         page, page_attributes = page_of([(reply.service.name, answer.table) for reply, answer in replied], arguments)
         attributes = {"query": service_arguments["query"]}
         attributes.update(page_attributes)
-        attributes["services"] = _states(replies, page.table, page.duplicates)
+        attributes["services"] = service_states(replies, page.table, page.duplicates)
 
         notices, complete = _notices(replies)
         if page.is_cut and attributes["has_next_page"]:
@@ -228,13 +227,13 @@ class FederatedTools:
             complete = False
 
         service_answers = [answer for _, answer in replied]
-        attributes = _merge_attributes(service_answers, arguments)
+        attributes = merge_attributes(service_answers, arguments)
         if len(service_answers) > 1:
             attributes = merge.restore(attributes, arguments)
         if complete and "total" in attributes and merge.total_is_rows:
             attributes["total"] = row_count
 
-        attributes["services"] = _states(replies, merged.table, merged.duplicates)
+        attributes["services"] = service_states(replies, merged.table, merged.duplicates)
         return ToolResult(
             columns=service_answers[0].columns,
             table=merged.table,
@@ -355,97 +354,7 @@ def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
     return ToolResult(
         columns=UNPARSED,
         table=table,
-        attributes={"services": _states(replies, table, {})},
+        attributes={"services": service_states(replies, table, {})},
         complete=False,
         notices=tuple(notices),
     )
-
-
-def _states(replies: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the outcome of each service, for ``attrs["services"]``."""
-    rows: Counter[str] = Counter()
-    for services in table.column("service").to_pylist():
-        # A row that several services have names them all.
-        rows.update(services.split(", "))
-
-    return [
-        {
-            "service": reply.service.name,
-            "endpoint": reply.service.backend.name,
-            "status": _status(reply),
-            "rows": rows[reply.service.name],
-            "duplicates": duplicates.get(reply.service.name, 0),
-            "elapsed_s": round(reply.elapsed_s, 3),
-            "error": "" if reply.error is None else str(reply.error),
-        }
-        for reply in replies
-    ]
-
-
-def _status(reply: ServiceReply[Any]) -> str:
-    if reply.value is None:
-        return "failed"
-    return "complete" if reply.value.complete else "limited"
-
-
-def _merge_attributes(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str, Any]:
-    """Return the attributes beside the rows: lists and dicts of all services, others from the first one."""
-    attributes = dict(answers[0].attributes)
-    for answer in answers[1:]:
-        for key, value in answer.attributes.items():
-            if key not in attributes:
-                attributes[key] = value
-            elif key == "total" and isinstance(attributes[key], int) and isinstance(value, int):
-                attributes[key] += value
-            else:
-                attributes[key] = _merge_values(attributes[key], value)
-
-    if len(answers) > 1 and arguments.get("joinAddresses", True) is not False:
-        aliases = _aliases(answers)
-        if aliases:
-            attributes["aliases"] = aliases
-
-    drill = attributes.get("drill_down")
-    if len(answers) > 1 and drill and "repos" in drill["arguments"]:
-        # Not every service names the repositories behind its numbers; the request does.
-        drill_arguments = {**drill["arguments"], "repos": list(arguments.get("repos") or ())}
-        attributes["drill_down"] = {**drill, "arguments": drill_arguments}
-
-    return attributes
-
-
-def _aliases(answers: Sequence[ToolResult]) -> dict[str, list[str]]:
-    """Return all names of people who write under several with one address, by each of these names."""
-    # Dictionaries without values, as sets that keep the order.
-    names_by_person: dict[Pair, dict[str, None]] = {}
-    for answer in answers:
-        if not {"author", "author_email"} <= set(answer.table.column_names):
-            continue
-
-        aliases = answer.attributes.get("aliases", {})
-        authors = answer.table.column("author").to_pylist()
-        emails = answer.table.column("author_email").to_pylist()
-        for author, email in dict.fromkeys(zip(authors, emails, strict=True)):
-            if email is not None:
-                full_name = f"{author} <{email}>"
-                names = names_by_person.setdefault(person_key(author, email), {})
-                names.update(dict.fromkeys(aliases.get(full_name, [full_name])))
-
-    all_aliases: dict[str, list[str]] = {}
-    for names in names_by_person.values():
-        if len(names) > 1:
-            all_aliases |= {name: list(names) for name in names}
-    return all_aliases
-
-
-def _merge_values(first: Any, second: Any) -> Any:
-    """Merge two values of an attribute: the keys of both mappings, the items of both lists, else the first value."""
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
-        merged = {**second, **first}
-        for key in first.keys() & second.keys():
-            merged[key] = _merge_values(first[key], second[key])
-        return merged
-
-    if isinstance(first, list) and isinstance(second, list):
-        return [*first, *(value for value in second if value not in first)]
-    return first

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from sourcelight.core.backend import Backend
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.extras import require_notebook
-from sourcelight.display.notebook.result_view import ResultView, headline, statements
+from sourcelight.display.notebook.result_text import ResultView, headline, statements
 from sourcelight.display.notebook.views import LinkResolver
 from sourcelight.display.notebook.widgets import SourceUpdate
 

@@ -28,7 +28,7 @@ from sourcelight.display.frames.sql import SqlTables, sql_tables
 from sourcelight.display.frames.tables import explode, matches_table, to_pandas, to_polars
 from sourcelight.display.notebook import ProgressChoice, SearchState
 from sourcelight.display.notebook.many_state import ManyState
-from sourcelight.display.notebook.result_view import PAGE, ResultView, result_text
+from sourcelight.display.notebook.result_text import PAGE, ResultView, result_text
 from sourcelight.display.notebook.views import LinkResolver
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sourcelight.client.search.result import SearchResult
 from sourcelight.client.search.search_run import SearchRun
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError
-from sourcelight.display.notebook.result_view import headline, statements
+from sourcelight.display.notebook.result_text import headline, statements
 from sourcelight.display.notebook.views import LinkResolver
 from sourcelight.display.notebook.widgets import SourceUpdate
 

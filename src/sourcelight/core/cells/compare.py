@@ -96,7 +96,7 @@ class _NotebookCell:
 
     @property
     def key(self) -> tuple[str, bytes]:
-        """What cells are aligned by."""
+        """Equal for cells that count as the same."""
         return self.kind, self.code
 
     @cached_property

@@ -112,7 +112,7 @@ def read_chunks(data: bytes) -> CellDocument:
     return CellDocument(tuple(cells.texts), main, cells.count)
 
 
-class _Chunk(NamedTuple):
+class _CodeChunk(NamedTuple):
     """A chunk of a file: its kind and language, the start of its fence, and the start and the end of its lines."""
 
     kind: str
@@ -122,8 +122,8 @@ class _Chunk(NamedTuple):
     end: int
 
 
-def _find_chunks(data: bytes) -> list[_Chunk]:
-    chunks: list[_Chunk] = []
+def _find_chunks(data: bytes) -> list[_CodeChunk]:
+    chunks: list[_CodeChunk] = []
     opening = _CHUNK.search(data)
     while opening is not None:
         closing = _FENCE.search(data, opening.end())
@@ -139,7 +139,7 @@ def _find_chunks(data: bytes) -> list[_Chunk]:
 
         kind = RAW if opening[2] == b"raw" else CODE
         language = find_language(opening[2].decode()) or ""
-        chunks.append(_Chunk(kind, language, opening.start(), min(opening.end() + 1, len(data)), end))
+        chunks.append(_CodeChunk(kind, language, opening.start(), min(opening.end() + 1, len(data)), end))
         opening = _CHUNK.search(data, position)
 
     return chunks

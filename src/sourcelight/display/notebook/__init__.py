@@ -1,7 +1,7 @@
 """Notebook output: live progress, and results as text and HTML that hostile text can't abuse.
 
 This room knows frames and markup, no clients or services; widgets with a kernel are in `widgets`. ipywidgets and
-IPython load in a notebook only. Start reading in `result_view` for results and in `state` for progress.
+IPython load in a notebook only. Start reading in `result_text` for results and in `state` for progress.
 """
 
 from sourcelight.display.notebook.call_state import AskState, CallState

@@ -1,37 +1,31 @@
-"""A result as HTML for a notebook, and as plain text for a terminal.
+"""A result as HTML for a notebook cell, or for a page.
 
 Every piece of text is escaped before it gets its tags. The table reads well without its style, which a reopened,
-untrusted notebook does not have. Plain text is stable: it has no times and no addresses.
+untrusted notebook does not have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, TypeAlias
 
-from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
-from sourcelight.core.batches.schema import MATCHES
+from sourcelight.core.batches import SERVICE
 from sourcelight.core.cells.json_lines import ShownLine, context_lines, has_json_line, row_line
-from sourcelight.core.completeness import LIMITED_BY_COUNT, LIMITED_BY_DISPLAY, Status, reason_of, skipped_text
 from sourcelight.core.markup import NO_MATH, count_of, escape, highlight, link, one_line
-from sourcelight.core.markup.counts import join_lines
-from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.notebook.html_pages import html_page
+from sourcelight.display.notebook.result_text import (
+    ResultView,
+    Row,
+    first_rows,
+    headline,
+    location_text,
+    service_text,
+    statements,
+)
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 
-PAGE = 10
-"""Rows that a cell shows."""
-
-_WIDTH = 120
-"""Characters of a line of the view in plain text."""
-
 _COMMIT_DIGITS = 10
-
-_EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.is_visible)
-_STANDARD_COLUMNS = frozenset({*_EMPTY, SERVICE.name})
 
 _STYLE = """<style>
 .sl-result{color:var(--jp-ui-font-color1,inherit);font-size:13px}
@@ -96,140 +90,6 @@ _CLASSES = {
 _MAX_CHUNK_LINES = 200
 """Lines of a chunk that are shown, so that one match doesn't fill a page."""
 
-_MAX_HINTS = 3
-"""Proposed queries of an alert that are shown."""
-
-_Row: TypeAlias = dict[str, Any]
-"""A match with all columns that a frame shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResultView:
-    """The data of a view of an answer: its statements and its record batches, and where its rows can be opened.
-
-    `page` is how many rows are shown; `services` is the status of each service, if there are several.
-    """
-
-    query: str
-    status: Status
-    reasons: tuple[str, ...]
-    matches: int
-    batches: tuple[Any, ...]
-    skipped: tuple[Skipped, ...]
-    alerts: tuple[Alert, ...]
-    infos: tuple[RepositoryInfo, ...]
-    links: LinkResolver = field(default_factory=LinkResolver)
-    page: int = PAGE
-    services: tuple[ServiceStatus, ...] = ()
-
-    @property
-    def rows(self) -> int:
-        """Rows of matches."""
-        return sum(batch.num_rows for batch in self.batches)
-
-
-def first_rows(batches: Iterable[Any], limit: int) -> list[_Row]:
-    """Return the first rows, with all columns that a frame shows, made without touching the rest."""
-    rows: list[_Row] = []
-    for batch in batches:
-        if len(rows) >= limit:
-            break
-        for batch_row in batch.slice(0, limit - len(rows)).to_pylist():
-            row = dict(_EMPTY)
-            row.update({name: value for name, value in batch_row.items() if name in _STANDARD_COLUMNS})
-            rows.append(row)
-
-    return rows
-
-
-def headline(view: ResultView) -> str:
-    """Return one line: counts of matches, rows and repositories, and the status."""
-    counts = f"{count_of(view.matches, 'match')} in {count_of(view.rows, 'row')}"
-    names = {info.name for info in view.infos}
-    if names:
-        counts += f" of {count_of(len(names), 'repository')}"
-    return f"{counts}: {view.status}"
-
-
-def statements(view: ResultView) -> Iterator[tuple[str, str]]:
-    """Yield (severity, text) of every reason, skipped item and alert, each once."""
-    seen_texts: set[str] = set()
-    for item in view.skipped:
-        reason = reason_of(item)
-        seen_texts.add(reason)
-        text = skipped_text(item)
-        if item.suggested is not None:
-            text += f" (add {item.suggested.query_expression} to the query)"
-        # An item that makes the answer incomplete is a warning, even if the service calls it info.
-        is_info = item.severity == "info" and reason not in view.reasons
-        yield "info" if is_info else "warning", text
-
-    for alert in view.alerts:
-        seen_texts.add(alert.text)
-        seen_texts.add(f"alert: {alert.title}")
-        text = join_lines(alert.text)
-        for proposal in alert.proposed_queries[:_MAX_HINTS]:
-            text += f" \u2014 try {proposal.query}"
-        severity = alert.kind if alert.kind in {"error", "warning"} else "info"
-        yield severity, text
-
-    for reason in view.reasons:
-        if reason in seen_texts or reason == view.status:
-            continue
-        if reason.endswith((LIMITED_BY_COUNT, LIMITED_BY_DISPLAY)):
-            yield "info", reason
-        elif view.status == "failed":
-            yield "error", reason
-        else:
-            yield "warning", reason
-
-
-def service_text(service: ServiceStatus) -> str:
-    """Return the status of a service, its rows, and why they are not all."""
-    text = f"{service.name}: {service.status}, {count_of(service.rows, 'row')}"
-    if service.duplicates:
-        text += f", {count_of(service.duplicates, 'duplicate')} of another service"
-    if service.reasons:
-        text += f" ({'; '.join(service.reasons)})"
-    return text
-
-
-def location_text(row: _Row) -> str:
-    """Return ``repository@revision/path:line`` of a row, as far as it has these."""
-    text = row["repository"] or ""
-    if row["revision"]:
-        text += f"@{row['revision']}"
-
-    if row["path"]:
-        text += f"/{row['path']}"
-
-    if not row["line_number"]:
-        return text
-
-    text += f":{row['line_number']}"
-    if row.get("cell"):
-        text += f" (cell {row['cell']}, line {row['cell_line']})"
-    return text
-
-
-def result_text(view: ResultView) -> str:
-    """Return the whole text: headline, query, statements, first page of rows."""
-    parts = [f"SearchResult: {headline(view)}", f"  query: {one_line(view.query, _WIDTH)}"]
-    parts += [f"  service {one_line(service_text(service), _WIDTH)}" for service in view.services]
-    parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(view)]
-    rows = first_rows(view.batches, view.page)
-    for row in rows:
-        row_text = location_text(row)
-        line = row_line(row).text if row["line"] is not None else row["message"]
-        if line:
-            row_text += f"  {line.strip()}"
-        parts.append(f"  {one_line(row_text, _WIDTH)}")
-
-    if len(rows) < view.rows:
-        parts.append(f"  {len(rows)} of {view.rows:,} rows")
-
-    return "\n".join(parts)
-
 
 def result_html(view: ResultView) -> str:
     """Return the whole view, for a cell."""
@@ -287,7 +147,7 @@ def _services(view: ResultView) -> str:
     return f'<ul class="sl-services" aria-label="Services">{"".join(items)}</ul>'
 
 
-def _table(rows: list[_Row], links: LinkResolver) -> str:
+def _table(rows: list[Row], links: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
 
@@ -308,7 +168,7 @@ def _table(rows: list[_Row], links: LinkResolver) -> str:
     return f'<div class="sl-scroll" role="region" tabindex="0" aria-label="First matches">{table}</div>'
 
 
-def _columns(rows: list[_Row]) -> list[str]:
+def _columns(rows: list[Row]) -> list[str]:
     """Return columns displayed: of history those that a log has, with the text last."""
     kinds = {row["type"] for row in rows}
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
@@ -329,7 +189,7 @@ def _columns(rows: list[_Row]) -> list[str]:
     return [*first, *columns]
 
 
-def _cell(row: _Row, column: str, links: LinkResolver, row_links: tuple[Link, ...]) -> str:
+def _cell(row: Row, column: str, links: LinkResolver, row_links: tuple[Link, ...]) -> str:
     value = row[column]
     if value is None:
         return ""
@@ -363,7 +223,7 @@ def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
     return blank.replace("></a>", f">{html}</a>")
 
 
-def _mark(row: _Row, column: str) -> str:
+def _mark(row: Row, column: str) -> str:
     if column == "line":
         text = row_line(row)
         # In `pre`, because nbconvert would drop the indentation before a mark elsewhere.
@@ -374,7 +234,7 @@ def _mark(row: _Row, column: str) -> str:
     return highlight(*cut_window(name, row["name_start"] or [], row["name_end"] or []))
 
 
-def _chunks(rows: list[_Row], links: LinkResolver) -> str:
+def _chunks(rows: list[Row], links: LinkResolver) -> str:
     """Return matches in their surroundings: files, and in them chunks with line numbers."""
     blocks = []
     for name, group in groupby(rows, key=lambda row: location_text(row | {"line_number": None})):
@@ -392,7 +252,7 @@ def _chunks(rows: list[_Row], links: LinkResolver) -> str:
     return "".join(blocks)
 
 
-def _end(rows: list[_Row], start: int) -> int:
+def _end(rows: list[Row], start: int) -> int:
     """Return the line behind the last one of a chunk."""
     if rows[0]["chunk"] is None or not rows[0]["chunk_start_line"]:
         return max(row["line_number"] or 0 for row in rows) + 1
@@ -403,7 +263,7 @@ def _gap(count: int) -> str:
     return f'<div class="sl-gap">\u22ef {count_of(count, "line")} left out \u22ef</div>'
 
 
-def _lines(rows: list[_Row]) -> Iterator[str]:
+def _lines(rows: list[Row]) -> Iterator[str]:
     """Yield numbered lines of one chunk; rows without a chunk give their own line.
 
     A colon is behind the numbers of matched lines, a hyphen behind those around them, as grep has them.
@@ -430,7 +290,7 @@ def _lines(rows: list[_Row]) -> Iterator[str]:
         yield '<span class="sl-number">(long lines are truncated)</span>\n'
 
 
-def _numbered_lines(rows: list[_Row], matched_rows: dict[int, _Row]) -> list[tuple[int, str]]:
+def _numbered_lines(rows: list[Row], matched_rows: dict[int, Row]) -> list[tuple[int, str]]:
     """Return the lines of a chunk with their numbers; of a notebook without the JSON around its cells."""
     first = rows[0]
     if first["chunk"] is None or first["chunk_start_line"] is None:
