@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pygit2
 import pytest
 
 from repos.traps import EVIL, HOSTILE_TEXT, PAYMENTS, Trapped, set_traps
@@ -442,3 +444,50 @@ def test_a_lookalike_is_searched_when_it_is_named(tmp_path: Path) -> None:
     assert [r.name for r in Catalog.open(bare.path).repositories] == ["sample"]
     with pytest.raises(NoRepositories):
         Catalog.open(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "name", ["core.excludesFile", "core.attributesFile", "info/exclude", ".gitignore", "d/.gitignore"]
+)
+def test_a_served_work_tree_is_not_compared_by_rules_from_elsewhere(tmp_path: Path, name: str) -> None:
+    """Which new files were ignored said which lines a file had that the service's user can read."""
+    secret = tmp_path / "private" / "passwords"
+    secret.parent.mkdir()
+    secret.write_text("hunter2\n")
+    app = make_repo(tmp_path / "root" / "app", {"a": "1"})
+    (app.path / "d").mkdir()
+    for guess in ("hunter2", "d/hunter2", "wrong"):
+        (app.path / guess).write_text("x")
+
+    if name.startswith("core."):
+        app.git("config", name, str(secret))
+    else:
+        link = app.path / (f".git/{name}" if name.startswith("info") else name)
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(secret)
+    with pytest.raises(RepositoryError, match="is outside of the repository; its work tree isn't compared"):
+        worktree_status(open_for_others(tmp_path / "root").get("app", Viewer.owner()))
+
+    # A user who searches files of their own may keep rules anywhere.
+    assert worktree_status(Catalog.open(app.path).get("app")).untracked >= 1
+
+
+@pytest.mark.parametrize("place", ["work tree", "git directory", "user"])
+def test_a_served_work_tree_is_compared_by_rules_of_its_own_and_of_the_user(
+    tmp_path: Path, request: pytest.FixtureRequest, place: str
+) -> None:
+    app = make_repo(tmp_path / "root" / "app", {"a": "1"})
+    (app.path / "rubbish").write_text("x")
+    rules = {"work tree": app.path / "rules", "git directory": app.path / ".git" / "rules", "user": tmp_path / "rules"}
+    rules[place].write_text("rubbish\nrules\n.gitignore\n")
+    if place == "user":
+        level, search_path = pygit2.enums.ConfigLevel.GLOBAL, pygit2.settings.search_path
+        (tmp_path / ".gitconfig").write_text(f"[core]\n\texcludesFile = {rules[place]}\n")
+        request.addfinalizer(partial(search_path.__setitem__, level, search_path[level]))
+        search_path[level] = str(tmp_path)
+    else:
+        app.git("config", "core.excludesFile", str(rules[place]))
+    if place == "work tree":
+        (app.path / ".gitignore").symlink_to("rules")
+    assert worktree_status(open_for_others(tmp_path / "root").get("app", Viewer.owner())).untracked == 0

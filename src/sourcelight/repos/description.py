@@ -82,7 +82,7 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
     limits = Boundary() if discovered.is_named or boundary is None else boundary
     sources = object_sources(discovered.git_common_dir, limits)
     _check_boundary(discovered, sources, limits)
-    description = _describe(discovered, sources)
+    description = _describe(discovered, sources, is_served=boundary is not None and boundary.roots is not None)
     if _file_identities(discovered) != before:
         raise UnusableRepository("gone", "it was replaced while it was read")
 
@@ -151,7 +151,7 @@ def _check_files(discovered: DiscoveredRepository) -> None:
             raise UnusableRepository("corrupt", f"{os.path.basename(name)} is not a regular file")
 
 
-def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> RepositoryDescription:
+def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...], *, is_served: bool) -> RepositoryDescription:
     import pygit2
 
     handle = open_handle(discovered.git_dir)
@@ -178,6 +178,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
         worktree=discovered.worktree,
         incomplete=incomplete,
         canonical_path=canonical_path_of(discovered.git_common_dir),
+        is_served=is_served,
     )
     with ObjectReader(repository) as reader:
         # A commit without its tree can be opened, but every search of it would fail later, with a vaguer error.

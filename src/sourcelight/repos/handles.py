@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from sourcelight.core.batches import NO_COMMIT, CommitId
 from sourcelight.core.errors import RepositoryError
-from sourcelight.repos.boundary import read_small_file
+from sourcelight.repos.boundary import Boundary, read_small_file
 from sourcelight.repos.objects.packs import refuse_unfolding
-from sourcelight.repos.repository import Reason, common_dir
+from sourcelight.repos.repository import Reason, Repository, common_dir
 
 if TYPE_CHECKING:
     import pygit2
@@ -34,6 +34,7 @@ MAX_BYTES = {
 """Maximum bytes of files in a git directory, far above what git writes: a million refs take 80 MB."""
 
 _MAX_INCLUDES = 32
+_LOCAL_LEVEL = 5  # GIT_CONFIG_LEVEL_LOCAL of libgit2; those of the user and the machine are below
 _CONTINUATION = re.compile(r"\\\r?\n")
 _PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
@@ -200,6 +201,19 @@ def open_handle(git_dir: str) -> pygit2.Repository:
             pygit2.settings.owner_validation = previous
 
     return handle
+
+
+def own_boundary(repository: Repository) -> Boundary:
+    """Return where rules about the files of a repository may come from: if it is served, from its own directories."""
+    if not repository.is_served:
+        return Boundary()
+    folders = dict.fromkeys((repository.worktree, repository.git_dir, common_dir(repository.git_dir)))
+    return Boundary(tuple(os.path.realpath(folder) for folder in folders))
+
+
+def is_own_setting(handle: pygit2.Repository, key: str) -> bool:
+    """Return whether the repository's own configuration has a setting, and not only that of the user or the machine."""
+    return any(entry.level >= _LOCAL_LEVEL for entry in handle.config if entry.name.lower() == key)
 
 
 def head_commit(handle: pygit2.Repository) -> CommitId:

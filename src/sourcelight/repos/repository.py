@@ -44,6 +44,8 @@ class Repository:
         Canonical paths of the private repositories whose objects this one reads. A viewer must be granted all of them.
     lender_names
         The same as names, for a cluster, whose grants are to names; ``UNKNOWN_LENDER`` for one without a name.
+    is_served
+        Whether others read it than the user who opened it: rules about its files must then be its own.
     """
 
     info: RepositoryInfo
@@ -55,6 +57,7 @@ class Repository:
     canonical_path: str = ""
     lenders: tuple[str, ...] = ()
     lender_names: tuple[str, ...] = ()
+    is_served: bool = False
 
     @property
     def name(self) -> str:

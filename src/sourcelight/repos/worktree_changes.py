@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
-from sourcelight.repos.boundary import read_flags
-from sourcelight.repos.handles import UnusableRepository, head_commit, open_handle
+from sourcelight.repos.boundary import Boundary, read_flags
+from sourcelight.repos.handles import UnusableRepository, head_commit, is_own_setting, open_handle, own_boundary
 from sourcelight.repos.objects import StoreReader
-from sourcelight.repos.repository import Repository
+from sourcelight.repos.repository import Repository, common_dir
 
 if TYPE_CHECKING:
     import pygit2
@@ -222,12 +222,14 @@ def _content_name(path: bytes, size: int) -> bytes:
 
 
 def _check_rules(repository: Repository, handle: pygit2.Repository, commit: CommitId) -> None:
-    """Raise `RepositoryError` for files that libgit2 would read without a limit, or wait for.
+    """Raise `RepositoryError` for files that libgit2 would read without a limit, wait for, or give away.
 
     That is a HEAD that names endless files, and rules about files (attributes, ignored ones) of more than
     `MAX_RULES_BYTES`, on disk or in the index, or in a file that the configuration names: it takes a hundred times
-    their size.
+    their size. Of a repository that is served, it is also rules from elsewhere: whether a new file counts as ignored
+    tells whether its name is a line of them.
     """
+    boundary = own_boundary(repository)
     index = handle.index
     for folder in _folders_of(repository, commit):
         for name in _RULES:
@@ -240,7 +242,12 @@ def _check_rules(repository: Repository, handle: pygit2.Repository, commit: Comm
             _check_size(repository, text, size)
 
     for path in _rules_on_disk(os.fsencode(repository.worktree)):
+        _check_place(repository, os.fsdecode(path), os.fsdecode(path), boundary)
         _check_size(repository, os.fsdecode(path), _size_on_disk(path))
+
+    info = os.path.join(common_dir(repository.git_dir), "info")
+    for rules in ("exclude", "attributes"):
+        _check_place(repository, f"info/{rules}", os.path.join(info, rules), boundary)
 
     for key in _RULES_SETTINGS:
         if key in handle.config:
@@ -248,9 +255,18 @@ def _check_rules(repository: Repository, handle: pygit2.Repository, commit: Comm
             if setting == os.devnull:  # how one's own file of rules is switched off
                 continue
             path = os.path.join(os.fsencode(repository.worktree), os.fsencode(setting))
+            if is_own_setting(handle, key):
+                _check_place(repository, f"{key} {setting}", os.fsdecode(path), boundary)
             _check_size(repository, f"{key} {setting}", _size_on_disk(path))
             if not os.path.isabs(setting):
                 _check_size(repository, f"{key} {setting}", _size_on_disk(os.fsencode(setting)))
+
+
+def _check_place(repository: Repository, rules: str, path: str, boundary: Boundary) -> None:
+    if boundary.roots is not None and not boundary.contains(os.path.realpath(path)):
+        raise RepositoryError(
+            f"{rules} of {repository.name} is outside of the repository; its work tree isn't compared"
+        )
 
 
 def _check_size(repository: Repository, path: str, size: int) -> None:
