@@ -473,21 +473,21 @@ def test_a_served_work_tree_is_not_compared_by_rules_from_elsewhere(tmp_path: Pa
     assert worktree_status(Catalog.open(app.path).get("app")).untracked >= 1
 
 
-@pytest.mark.parametrize("place", ["work tree", "git directory", "user"])
+@pytest.mark.parametrize("owner", ["work tree", "git directory", "user"])
 def test_a_served_work_tree_is_compared_by_rules_of_its_own_and_of_the_user(
-    tmp_path: Path, request: pytest.FixtureRequest, place: str
+    tmp_path: Path, request: pytest.FixtureRequest, owner: str
 ) -> None:
     app = make_repo(tmp_path / "root" / "app", {"a": "1"})
     (app.path / "rubbish").write_text("x")
     rules = {"work tree": app.path / "rules", "git directory": app.path / ".git" / "rules", "user": tmp_path / "rules"}
-    rules[place].write_text("rubbish\nrules\n.gitignore\n")
-    if place == "user":
+    rules[owner].write_text("rubbish\nrules\n.gitignore\n")
+    if owner == "user":
         level, search_path = pygit2.enums.ConfigLevel.GLOBAL, pygit2.settings.search_path
-        (tmp_path / ".gitconfig").write_text(f"[core]\n\texcludesFile = {rules[place]}\n")
+        (tmp_path / ".gitconfig").write_text(f"[core]\n\texcludesFile = {rules[owner]}\n")
         request.addfinalizer(partial(search_path.__setitem__, level, search_path[level]))
         search_path[level] = str(tmp_path)
     else:
-        app.git("config", "core.excludesFile", str(rules[place]))
-    if place == "work tree":
+        app.git("config", "core.excludesFile", str(rules[owner]))
+    if owner == "work tree":
         (app.path / ".gitignore").symlink_to("rules")
     assert worktree_status(open_for_others(tmp_path / "root").get("app", Viewer.owner())).untracked == 0

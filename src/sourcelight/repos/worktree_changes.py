@@ -8,7 +8,6 @@ compared here. pygit2 gives no flags of index entries; source of the layout: git
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 import struct
@@ -21,10 +20,11 @@ from typing import TYPE_CHECKING
 from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
-from sourcelight.repos.boundary import Boundary, read_flags
+from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.handles import UnusableRepository, head_commit, is_own_setting, open_handle, own_boundary
 from sourcelight.repos.objects import StoreReader
 from sourcelight.repos.repository import Repository, common_dir
+from sourcelight.repos.worktree_files import content_name
 
 if TYPE_CHECKING:
     import pygit2
@@ -41,11 +41,7 @@ _MAX_FOLDER_LISTS = 1000
 _folders: LruCache[str, tuple[str, list[bytes]]] = LruCache(_MAX_FOLDER_LISTS)
 
 _SUBMODULE = 0o160000
-_FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
-_MAX_CONTENTS = 100_000
-_BLOCK_BYTES = 1 << 20
 
-_contents: LruCache[bytes, tuple[tuple[int, int, int, int], bytes]] = LruCache(_MAX_CONTENTS)
 _statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 
 _HEAD = struct.Struct(">4sII")
@@ -190,35 +186,11 @@ def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
             return None
         if not (stat.S_ISREG(info.st_mode) and stat.S_ISREG(entry.mode)):
             return not (stat.S_ISLNK(info.st_mode) and stat.S_ISLNK(entry.mode))
-        return _known_content_name(path, info) != entry.oid
+        return content_name(path, info) != entry.oid
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
         return True
-
-
-def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
-    """Return the 20-byte blob id of a file's content, read once for each of its states."""
-    stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
-    cached = _contents.get(path)
-    if cached is not None and cached[0] == stamp:
-        return cached[1]
-
-    name = _content_name(path, info.st_size)
-    if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
-        _contents.put(path, (stamp, name))
-
-    return name
-
-
-def _content_name(path: bytes, size: int) -> bytes:
-    """Read a file in blocks and return its 20-byte blob id."""
-    name = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    descriptor = os.open(path, read_flags(follow=False))
-    with os.fdopen(descriptor, "rb") as file:
-        while block := file.read(_BLOCK_BYTES):
-            name.update(block)
-    return name.digest()
 
 
 def _check_rules(repository: Repository, handle: pygit2.Repository, commit: CommitId) -> None:
@@ -387,8 +359,8 @@ def hidden_entries(git_dir: str) -> tuple[HiddenEntry, ...]:
 
 
 def _renew_caches() -> None:
-    global _contents, _folders, _hidden_entries
-    _contents, _folders, _hidden_entries = LruCache(_MAX_CONTENTS), LruCache(_MAX_FOLDER_LISTS), LruCache(_MAX_INDEXES)
+    global _folders, _hidden_entries
+    _folders, _hidden_entries = LruCache(_MAX_FOLDER_LISTS), LruCache(_MAX_INDEXES)
 
 
 if hasattr(os, "register_at_fork"):

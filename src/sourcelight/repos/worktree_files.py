@@ -12,9 +12,11 @@ import contextlib
 import hashlib
 import os
 import stat
+import time
 from types import TracebackType
 from typing import Self
 
+from sourcelight.core.caching import LruCache
 from sourcelight.repos.boundary import read_flags
 from sourcelight.repos.repository import Repository
 
@@ -27,6 +29,10 @@ longer than to read their pack: kafka 3.0 s instead of 1.7, when neither was in 
 
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 _FILE_FLAGS = read_flags(follow=False)
+_FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
+_MAX_CONTENTS = 100_000
+_BLOCK_BYTES = 1 << 20
+_contents: LruCache[bytes, tuple[tuple[int, int, int, int], bytes]] = LruCache(_MAX_CONTENTS)
 
 # Elsewhere, as on Windows, a link could lead out of the work tree, or no system call tells what is in memory.
 _IS_SUPPORTED = hasattr(os, "RWF_NOWAIT")
@@ -156,3 +162,36 @@ class WorktreeFiles:
                 os.close(descriptor)
         del self._descriptors[count:]
         del self._names[max(count - 1, 0) :]
+
+
+def content_name(path: bytes, info: os.stat_result) -> bytes:
+    """Return the 20-byte blob id of a file's content, read once for each of its states."""
+    stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    cached = _contents.get(path)
+    if cached is not None and cached[0] == stamp:
+        return cached[1]
+
+    name = _read_content_name(path, info.st_size)
+    if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
+        _contents.put(path, (stamp, name))
+
+    return name
+
+
+def _read_content_name(path: bytes, size: int) -> bytes:
+    """Read a file in blocks and return its 20-byte blob id."""
+    name = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    descriptor = os.open(path, read_flags(follow=False))
+    with os.fdopen(descriptor, "rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            name.update(block)
+    return name.digest()
+
+
+def _renew_cache() -> None:
+    global _contents  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
+    _contents = LruCache(_MAX_CONTENTS)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_cache)
