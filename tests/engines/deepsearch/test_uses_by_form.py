@@ -220,6 +220,7 @@ def test_an_alias_may_be_what_is_called(tmp_path: Path) -> None:
         ("SQL", SQL.partition("select")[0] + "select turn_wheel", ""),
         ("Julia", "function run_mill(m::Mill{T}) where {T<:Integer}\n    turn(m)", "run_mill"),
         ("Racket", "(module mill racket\n  (define (grind corn)\n    (turn corn)", "grind"),
+        ("PowerShell", 'function grind {\n    $x = @"\n.VERSION\n"@\n    turn', "grind"),
         ("Groovy", "class Mill {\n    Mill() {\n        turn()", "Mill"),
     ],
 )
@@ -262,6 +263,9 @@ def test_a_type_is_called_by_its_constructor(language: str, line: str, makes: bo
 
 
 def test_a_list_of_names_refers_to_none_of_them() -> None:
+    assert not has_reference("export grind, turn", "grind", "Julia")
+    assert not has_reference("public :: grind", "grind", "Fortran Free Form")
+    assert not has_reference("  @callback grind(term) :: :ok", "grind", "Elixir")
     assert has_reference("    grind", "grind", "Crystal")
     assert not has_reference("    grind", "grind", "Python")
     assert not has_reference("  Stone,", "Stone", "TypeScript")
@@ -269,6 +273,18 @@ def test_a_list_of_names_refers_to_none_of_them() -> None:
     assert not has_reference("  print('Stone')", "Stone", "Python")
     assert has_reference("  keep(Stone)", "Stone", "Python")
     assert not has_reference("(keep stone-mill)", "stone", "Clojure")
+
+
+def test_a_receiver_of_an_unknown_type_hides_no_call(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({
+        "lib/wheel.js": "class Wheel {\n  turnOnce() {}\n  run() {\n    this.turnOnce()\n  }\n}\nexports.a = Wheel\n",
+        "lib/mill.js": "function grind(wheel, x) {\n  return x && wheel.turnOnce()\n}\nmodule.exports = grind\n",
+    })  # fmt: skip
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "What calls turnOnce?").startswith(
+        "`turnOnce` is called by name in `grind` (line 2 of `lib/mill.js`) and `run` (line 4 of `lib/wheel.js`)"
+    )
 
 
 @pytest.mark.parametrize("line", ["(" * 990, "turn " * 200, "::turn" * 160, "a." * 500, "call x%" * 140, "new " * 250])

@@ -9,12 +9,10 @@ from dataclasses import replace
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
-from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import PathNames, rank_of
-from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.lookups.absence.names import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
@@ -26,7 +24,7 @@ from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_ima
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_action, find_tested_versions
 from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
 from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
-from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import asks_for_uses, find_unknown_callers
+from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import find_lines_with_calls
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import (
     find_difference,
@@ -41,6 +39,7 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, is_of_kind
 from sourcelight.engines.deepsearch.lookups.definitions.search import (
     find_definitions,
+    split_name,
     state_alias,
     state_definitions,
 )
@@ -51,6 +50,7 @@ from sourcelight.engines.deepsearch.lookups.initial_values import (
     find_constant_of,
     find_initial_value,
     find_parameter_of,
+    is_file,
     is_in_scope,
 )
 from sourcelight.engines.deepsearch.lookups.members import find_members
@@ -64,7 +64,7 @@ from sourcelight.engines.deepsearch.lookups.project.answering import find_projec
 from sourcelight.engines.deepsearch.lookups.prose_values.answer import find_prose_value
 from sourcelight.engines.deepsearch.lookups.scoped_values.answer import find_declared_default, find_scoped_value
 from sourcelight.engines.deepsearch.lookups.scoped_values.holders import is_file_word
-from sourcelight.engines.deepsearch.lookups.setting_defaults import find_any_default, find_setting
+from sourcelight.engines.deepsearch.lookups.setting_defaults import find_any_default, find_setting, is_set_otherwise
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_example, find_key_uses, find_tests
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
@@ -103,7 +103,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             finding = find_prose_value(work, name, owner, setting) or finding
             if lookup is not None and is_default and not lookup.is_prose and finding is None:
                 finding = _find_default_in_place(work, lookup)
-        if lookup is not None and not lookup.owner and _is_set_otherwise(work, lookup.name, finding):
+        if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
@@ -117,27 +117,6 @@ def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:
     if lookup.owner:
         return find_scoped_value(work, lookup.name, lookup.owner, [], [], is_default=True)
     return find_declared_default(work, lookup.name, [], [])
-
-
-_WITH_BARE_CALLS = frozenset({"Ruby", "Crystal", "Groovy", "Elixir", "CoffeeScript"})
-"""Languages whose calls need no brackets, so that a class may set a property by ``max_length 140``."""
-
-
-def _is_set_otherwise(work: Work, name: str, finding: Finding | None) -> bool:
-    """Return whether lines outside of tests give a name another value than the default of a function's parameter."""
-    if finding is None or not finding.headline.text.startswith("The default of ") or not name.isidentifier():
-        return False
-
-    pattern = rf"^\s*{escape_regexp(name)}\s+(?:-?\d|[\"':]\w|true\b|false\b|nil\b)"
-    value = re.compile(rf"\s*{re.escape(name)}\s+([^\s,]+)")
-    for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), []):
-        if row["type"] != "content" or rank_of(row["path"]) or language_of(row["path"]) not in _WITH_BARE_CALLS:
-            continue
-        match = value.match((row["line"] or "")[:200])
-        if match is not None and match[1] not in finding.headline.text:
-            return True
-
-    return False
 
 
 def _find(lookup: Lookup, work: Work) -> Finding | None:
@@ -157,6 +136,8 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         lookup = replace(lookup, name=lookup.name.lstrip("$"))
 
     definitions = find_definitions(work, lookup.name, notes, queries, symbol_kind=lookup.symbol_kind, unparsed=True)
+    if lookup.kind == "callers" and is_file(lookup.owner):
+        return find_lines_with_calls(work, definitions, split_name(lookup.name)[1], notes, path=lookup.owner.strip("`"))
     if lookup.owner and lookup.kind in {"value", "definition"}:
         # Another definition of the name isn't the one that is asked about.
         definitions = [
@@ -208,11 +189,11 @@ def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[
         if assigned_value is not None:
             return assigned_value
 
-    if lookup.kind == "callers" and (not _PLAIN_WORD.fullmatch(lookup.name) or not asks_for_uses(work)):
+    if lookup.kind == "callers":
         # Where no form of a definition is known, a call still has one.
-        callers = find_unknown_callers(work, lookup.name, notes)
-        if callers is not None:
-            return callers if are_calls_in_scope(callers, [], lookup.owner) else None
+        callers = find_lines_with_calls(work, [], lookup.name, notes)
+        if callers is not None and are_calls_in_scope(callers, [], lookup.owner):
+            return callers
 
     # A missing word of prose proves nothing: "where is authentication implemented?"
     if _PLAIN_WORD.fullmatch(lookup.name) and not (lookup.kind == "existence" or lookup.symbol_kind):

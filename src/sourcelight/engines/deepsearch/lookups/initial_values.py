@@ -217,9 +217,14 @@ def find_assigned_value(work: Work, name: str, owner: str, queries: list[str], n
     return _state_one(work, [candidate], queries, notes)
 
 
+def is_file(scope: str) -> bool:
+    """Return whether a scope is written as a path or as a name of a file."""
+    return "/" in scope or _FILE_ENDING.search(scope.strip("`")) is not None
+
+
 def is_in_scope(path: str, container: str, scope: str) -> bool:
     """Return whether the path and the class of a definition have all words of a scope, such as "the queue handler"."""
-    if "/" in scope or _FILE_ENDING.search(scope) is not None:
+    if is_file(scope):
         return path == scope or path.endswith(f"/{scope}")
 
     names = (*path.split("/"), container)

@@ -193,3 +193,24 @@ def _words_around(candidate: ValueCandidate) -> set[str]:
     names = [candidate.path, *(f"{item.definition.name} {item.definition.container}" for item in candidate.locations)]
     tokens = re.findall(r"\w+", " ".join(names))
     return {part.lower() for token in tokens for part in parts_of(token)}
+
+
+_WITH_BARE_CALLS = frozenset({"Ruby", "Crystal", "Groovy", "Elixir", "CoffeeScript"})
+"""Languages whose calls need no brackets, so that a class may set a property by ``max_length 140``."""
+
+
+def is_set_otherwise(work: Work, name: str, finding: Finding | None) -> bool:
+    """Return whether lines outside of tests give a name another value than the default of a function's parameter."""
+    if finding is None or not finding.headline.text.startswith("The default of ") or not name.isidentifier():
+        return False
+
+    pattern = rf"^\s*{escape_regexp(name)}\s+(?:-?\d|[\"':]\w|true\b|false\b|nil\b)"
+    value = re.compile(rf"\s*{re.escape(name)}\s+([^\s,]+)")
+    for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), []):
+        if row["type"] != "content" or rank_of(row["path"]) or language_of(row["path"]) not in _WITH_BARE_CALLS:
+            continue
+        match = value.match((row["line"] or "")[:200])
+        if match is not None and match[1] not in finding.headline.text:
+            return True
+
+    return False

@@ -61,6 +61,11 @@ _CALL_FORMS: Mapping[str, str] = {
 """Forms of calls, by language; elsewhere a bracket follows the name."""
 _NEVER = re.compile(r"(?!)")
 _DECLARES: Mapping[str, re.Pattern[str]] = {
+    "Elixir": re.compile(r"\s*@(?:spec|callback|macrocallback|optional_callbacks|type|doc)\b"),
+    "Fortran": re.compile(r"(?i:\s*(?:public|private|procedure|module\s+procedure|end)\b)"),
+    "JavaScript": re.compile(r"\s*export\s*(?:type\s*)?\{"),
+    "Julia": re.compile(r"\s*(?:export|public)\s"),
+    "Erlang": re.compile(r"-(?:spec|callback|type|opaque|export|export_type|compile)\b"),
     "SQL": re.compile(
         r"(?i:\s*(?:drop|alter|comment\s+on|grant|revoke|create\s+(?:or\s+replace\s+)?(?:function|procedure|aggregate))\b)"
     ),
@@ -80,7 +85,23 @@ _SHELL_TEXTS = re.compile(r"\"(?:[^\"\\$`]|\\.|\$(?!\())*\"|'[^']*'")
 
 _DASHED_COMMENT = r"\s--\s.*|\{-(?!#)[^-]*-\}"
 _ML_COMMENT = r"\(\*(?!\))[^*]*\*\)"
+_SLASHES, _HASH = r"(?:^|\s)//.*", r"(?:^|\s)#.*"
 _COMMENTS: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "C", "C++", "C#", "Cuda", "D", "Dart", "Go", "Groovy", "Haxe", "Java", "JavaScript", "Kotlin",
+            "Objective-C", "Objective-C++", "Rust", "Scala", "Solidity", "Swift", "TSX", "TypeScript", "V", "Vala",
+            "Zig",
+        ),
+        _SLASHES,
+    ),
+    **dict.fromkeys(
+        (
+            "Awk", "CMake", "CoffeeScript", "Crystal", "Elixir", "GDScript", "Julia", "Nim", "Perl", "PowerShell",
+            "Python", "R", "Raku", "Ruby", "Shell", "Starlark", "Tcl", "fish",
+        ),
+        _HASH,
+    ),
     "Haskell": _DASHED_COMMENT, "Elm": _DASHED_COMMENT, "PureScript": _DASHED_COMMENT, "Lua": r"\s--.*",
     "OCaml": _ML_COMMENT, "F#": rf"{_ML_COMMENT}|\s//.*", "Erlang": r"\s%.*", "Vim Script": r"\s\"(?!\").*",
     "Fortran": r"!.*", "Fortran Free Form": r"!.*", "SQL": r"\s--.*", "MATLAB": r"\s%.*", "Ada": r"\s--.*",
@@ -141,6 +162,9 @@ _NAMES_ALONE = re.compile(r"\s*(?:type\s+)?[\w$.]+(?:\s+as\s+[\w$]+)?(?:\s*,\s*[
 def has_reference(line: str, name: str, language: str) -> bool:
     """Return whether a line of code has a name, other than in a list of names alone, as imports and exports have."""
     bare = _bare_code(line, language)
+    if _DECLARES.get(SAME_FORMS.get(language, language), _NEVER).match(bare) is not None:
+        return False
+
     is_whole_line = bare.strip() == name and language in _WITH_BARE_CALLS
     if _NAMES_ALONE.fullmatch(bare) is not None and not is_whole_line:
         return False

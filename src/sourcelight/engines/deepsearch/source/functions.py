@@ -28,7 +28,7 @@ _HEAD_LINES = 40
 """Lines above a parameter in which the head of its function begins."""
 _WITH_EQUATIONS = frozenset({"Haskell", "Elm", "PureScript"})
 _WITH_LET = frozenset({"OCaml", "F#"})
-_WITH_HERE_DOCUMENTS = frozenset({"Shell", "Perl", "Vim Script"})
+_WITH_HERE_DOCUMENTS = frozenset({"Shell", "Perl", "Vim Script", "PowerShell"})
 _MAX_FUNCTION_LINES, _MAX_HEAD_CHARACTERS = 5_000, 500
 
 
@@ -191,7 +191,9 @@ def name_before_list(lines: Sequence[str], number: int, column: int) -> tuple[st
     return None
 
 
-_HERE_DOCUMENT = re.compile(r"<<[~-]?\s*(?:trim\s+|eval\s+)*[\"']?(?P<end>[A-Za-z_.]\w*)")
+_HERE_DOCUMENT = re.compile(r"<<[~-]?\s*(?:trim\s+|eval\s+)*[\"']?(?P<end>[A-Za-z_.]\w*)|@(?P<quote>[\"'])\s*$")
+_ENDS_OF_TEXTS = frozenset({'"@', "'@"})
+"""Ends of texts of PowerShell, behind which a line goes on."""
 
 
 def _without_here_documents(lines: Sequence[tuple[int, str]], number: int) -> list[tuple[int, str]]:
@@ -201,13 +203,15 @@ def _without_here_documents(lines: Sequence[tuple[int, str]], number: int) -> li
     end = ""
     for index, line in lines:
         if end:
-            end = "" if line.strip() == end else end
+            end = "" if line.strip() == end or (line.startswith(end) and end in _ENDS_OF_TEXTS) else end
             if index != number:
                 continue
         else:
             match = _HERE_DOCUMENT.search(line[:_MAX_HEAD_CHARACTERS])
             # Without a line that ends it, it shifts a number.
             end = match["end"] if match is not None and match["end"] in ends else ""
+            if match is not None and match["quote"]:
+                end = f"{match['quote']}@"
 
         code_lines.append((index, line))
 

@@ -33,9 +33,12 @@ from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import (
     asks_for_uses,
     defines_by_form,
     find_by_form,
+    find_lines_with_calls,
+    is_no_plain_word,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
+from sourcelight.engines.deepsearch.source.call_forms import has_call
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT
 
@@ -100,11 +103,19 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
         row["calls"] = counts[key]
 
     other_lines = _other_lines(work, texts, simple, rows.keys(), notes)
-    is_whole = complete and not notes and not any(is_unread for _, is_unread in other_lines)
+    is_of_code = not any(rank_of(path) for _, path, _ in rows)
+    is_only_one = len(callables) == 1 and is_no_plain_word(simple)
+    if is_of_code and is_only_one and any(line.has_call for line in other_lines):
+        # Where types aren't declared, a receiver tells nothing: all calls of the only thing of the name count.
+        by_form = find_lines_with_calls(work, callables, simple, notes)
+        if by_form is not None:
+            return by_form
+
+    is_whole = complete and not notes and not any(line.is_unread for line in other_lines)
 
     # Lines of tests say nothing of the project's code, but may call a function of a test, or the one that tests call.
     is_of_tests = all(rank_of(location.path) for location in callables) or all(rank_of(path) for _, path, _ in rows)
-    number = sum(is_of_tests or not rank_of(path) for (_, path, _), _ in other_lines)
+    number = sum(is_of_tests or not rank_of(line.key[1]) for line in other_lines)
     return _state(
         work,
         list(rows.values()),
@@ -118,14 +129,34 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
     )
 
 
+_WITHOUT_TYPES = frozenset({"JavaScript", "PHP", "Python", "Ruby"})
+"""Languages in which nothing declares the type of a receiver."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OtherLine:
+    """A line with a name that isn't among the calls of the graph.
+
+    Attributes
+    ----------
+    key
+        Repository, path and line.
+    is_unread
+        Whether it may call the function where no grammar reads it.
+    has_call
+        Whether it has the form of a call, outside of tests, in a language that declares no types.
+    """
+
+    key: tuple[str, str, int]
+    is_unread: bool
+    has_call: bool
+
+
 def _other_lines(
     work: Work, texts: FileTexts, name: str, calls: Collection[tuple[str, str, int]], notes: list[str]
-) -> list[tuple[tuple[str, str, int], bool]]:
-    """Return the lines of code with a name that neither define, import nor surely call it.
-
-    They may pass it to another function, or call it where no grammar reads it, which is the second value of each.
-    """
-    other_lines: list[tuple[tuple[str, str, int], bool]] = []
+) -> list[_OtherLine]:
+    """Return the lines of code with a name that neither define, import nor surely call it."""
+    other_lines: list[_OtherLine] = []
     # No owner before it: a member of something else may have the name, which navigation tells apart.
     call = re.compile(rf"(?<![\w$.>:'\"]){re.escape(name)}\(")
     for row in run_searches(work, make_queries(work, f"case:yes type:file /\\b{escape_regexp(name)}\\b/"), notes):
@@ -136,7 +167,14 @@ def _other_lines(
             continue
         if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
             is_call = not rank_of(row["path"]) and call.search(row["line"] or "") is not None
-            other_lines.append((key, is_call or is_unread_code(texts, target, row["path"])))
+            language = language_in(work, texts, row["repository"], row["path"])
+            may_call = language in _WITHOUT_TYPES and not rank_of(row["path"])
+            line = _OtherLine(
+                key=key,
+                is_unread=is_call or is_unread_code(texts, target, row["path"]),
+                has_call=may_call and has_call(row["line"] or "", name, language),
+            )
+            other_lines.append(line)
 
     return other_lines
 

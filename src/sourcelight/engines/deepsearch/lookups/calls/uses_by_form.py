@@ -34,13 +34,29 @@ def are_types(locations: Sequence[DefinitionLocation]) -> bool:
     return all(location.definition.kind in _TYPES for location in locations)
 
 
-def find_unknown_callers(work: Work, name: str, notes: list[str]) -> Finding | None:
-    """Return the lines that call a name which nothing is known to define; None if none has the form of a call."""
+def find_lines_with_calls(
+    work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str], path: str = ""
+) -> Finding | None:
+    """Return the lines that call a name, or use it, by their form; None if none has such a form.
+
+    Parameters
+    ----------
+    work
+        The request under way.
+    locations
+        The definitions of the name; none if no form of a definition is known.
+    name
+        The name.
+    notes
+        What the searches leave out, which is added to.
+    path
+        The file, or the end of its path, that a question asks about; empty for all files.
+    """
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content" and not _is_prose(row)]
+    rows = [row for row in rows if not path or row["path"] == path or row["path"].endswith(f"/{path}")]
     texts = FileTexts(work.context)
-    code_rows = [row for row in rows if not _is_prose(row)]
-    finding = _mentions(work, texts, name, [], code_rows, [join_queries(searches)]) if code_rows else None
+    finding = _mentions(work, texts, name, locations, rows, [join_queries(searches)]) if rows else None
     return finding if finding is not None and " by name in " in finding.headline.text else None
 
 
@@ -107,10 +123,15 @@ _NO_PLAIN_WORD = re.compile(r"[A-Za-z\d]+[_-]\w|[a-z]+[A-Z]|[A-Z][A-Z\d]*[a-z]+[
 """The beginning of a name that is no word of prose or of another variable."""
 
 
+def is_no_plain_word(name: str) -> bool:
+    """Return whether a name is neither a word of prose nor one that other things are likely to have."""
+    return _NO_PLAIN_WORD.match(name.strip("_")) is not None
+
+
 def _forms_of_uses(work: Work, name: str, locations: Sequence[DefinitionLocation]) -> list[LineForm]:
     """Return the forms of lines that answer a question about some definitions, the best one first."""
     are_functions = bool(locations) and all(location.definition.kind in _FUNCTIONS for location in locations)
-    is_word = _NO_PLAIN_WORD.match(name.strip("_")) is None
+    is_word = not is_no_plain_word(name)
     if not locations and is_word:
         return [has_construction]
     if are_functions:
@@ -150,10 +171,11 @@ def _mentions(
     alias = re.compile(rf"(?<![\w$]){re.escape(name)}\s+as\s+\w")
     # Another name may be what other lines call.
     has_alias = any(alias.search(row["line"] or "") is not None for row in lines)
-    for has_form in [] if has_alias else _forms_of_uses(work, name, locations):
-        # Tests may be all that calls it.
-        headline = headline or state_calls_by_form(work, texts, name, main, len(lines), has_form)
-        headline = headline or state_calls_by_form(work, texts, name, lines, len(lines), has_form)
+    forms = [] if has_alias else _forms_of_uses(work, name, locations)
+    # Tests may be all that calls it.
+    for searched_lines in (main, lines):
+        for has_form in forms:
+            headline = headline or state_calls_by_form(work, texts, name, searched_lines, len(lines), has_form)
 
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")

@@ -15,6 +15,7 @@ from sourcelight.engines.deepsearch.question.lookups.builds import (
     read_free_question,
     read_key_question,
 )
+from sourcelight.engines.deepsearch.question.lookups.caller_wording import expand_caller_wording
 from sourcelight.engines.deepsearch.question.lookups.forms import FORMS
 from sourcelight.engines.deepsearch.question.lookups.value_wording import expand_value_wording, quote_place
 from sourcelight.engines.deepsearch.question.marks import GAP
@@ -193,7 +194,7 @@ def read_lookup(text: str) -> Lookup | None:
     words = re.sub(
         r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|pinned|locked|by)\b)", " ", words
     )
-    words = _squeeze(expand_value_wording(expand_wording(words)))
+    words = expand_caller_wording(_squeeze(expand_value_wording(expand_wording(words))))
     lookup = _match(words) or _match(quote_place(words))
 
     # Spelling is corrected only if nothing fits, because names in code may look like mistakes.

@@ -1,0 +1,118 @@
+"""Rewrite wordings of questions for callers and places as the two forms that are read for them.
+
+"Is parse_url used anywhere?" and "List all callers of parse_url" come out as "what calls parse_url", and "Which class
+defines parse_url?" as "where is parse_url defined". A plain word is a name only beside a verb of calls: what "uses
+authentication" is a question for prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_KIND = (
+    r"(?:functions?|subs?|(?:sub)?routines?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?"
+    r"|variables?|macros?|modules?|fields?|procedures?|constructors?|commands?|components?|helpers?|predicates?)"
+)
+_PART = r"[A-Za-z_$][\w$]*[?!]?(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*[?!]?)*(?:\(\))?"
+_TICKED = r"`[^`\n]+`"
+_WITH_NOUN = r"[A-Z]\w+[ ](?:class|struct|type|enum|interface|trait|module|component)"
+_MARKED = (
+    r"(?-i:(?=\w*(?:_\w|[a-z\d][A-Z]|[A-Z][A-Z]|\d)|_\w|\w+[?!](?=[ ]|$)|\w+(?:\.|::|->|#)\w|\w+\(\)"
+    rf"|{_WITH_NOUN}){_PART}|{_TICKED})"
+)
+"""A name that no word of prose looks like: with an underscore, a capital inside, a sign or a noun behind it."""
+_ANY = rf"(?:the )?(?:{_KIND} )?(?:called |named )?(?P<name>{_TICKED}|{_PART})(?: {_KIND})?"
+_CODE = rf"(?:the )?(?:{_KIND} )?(?:called |named )?(?P<name>{_MARKED})(?: {_KIND})?"
+_OWNER = rf"(?:the )?(?:{_KIND} )?(?P<owner>{_TICKED}|(?-i:(?=[A-Z]|\w*_\w){_PART}))(?: {_KIND})?"
+_FILE = r"(?:the )?(?:file )?(?P<file>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z]\w{0,9})"
+_CALLING = r"(?:calls?|invokes?|(?:is|are) (?:calling|invoking))"
+_USING = (
+    r"(?:uses?|(?:is|are) using|references?|refers? to|depends? on|relies on|rely on|mentions?|instantiates?|creates?"
+    r"|constructs?|calls?|invokes?)"
+)
+_CALLED = r"(?:called|invoked)"
+_USED = r"(?:used|referenced|referred to|instantiated|created|constructed|mentioned|called|invoked)"
+_NOUN = (
+    r"(?:(?:other |all )*(?:functions?|methods?|procedures?|(?:sub)?routines?|subs|commands?|code|files?|class(?:es)?"
+    r"|modules?|lines?|places?|parts?|types?|structs?|objects?|components?|callers?|macros?|packages?|namespaces?|traits?"
+    r"|scripts?|handlers?|controllers?|services?)(?: of (?:the )?(?:code|project|code ?base))?)"
+)
+_EVERYWHERE = (
+    r"(?: (?:in|of|inside|within) (?:the |this )?(?:whole )?"
+    r"(?:code ?base|code|project|repo(?:sitory)?|source(?: code)?))?"
+)
+_ANYWHERE = r"(?: (?:anywhere|somewhere|at all|directly|by (?:anything|anyone)))?"
+_LIST = r"(?:(?:list|show|find|give|get|name)(?: me)? )?(?:all )?(?:of )?(?:the )?"
+
+
+def _compile(*forms: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(rf"^{form}$", re.IGNORECASE) for form in forms)
+
+
+_CALLERS: Sequence[re.Pattern[str]] = _compile(
+    rf"where (?:in|inside|within) {_FILE} (?:is|are|do we|does it) {_CODE} {_USED}",
+    rf"where (?:in|inside|within) {_FILE} (?:is|are) {_ANY} {_CALLED}",
+    rf"(?:which|what) {_NOUN}{_EVERYWHERE} {_CALLING} {_ANY}{_ANYWHERE}{_EVERYWHERE}",
+    rf"(?:which|what) {_NOUN}{_EVERYWHERE} {_USING} {_CODE}{_ANYWHERE}{_EVERYWHERE}",
+    rf"(?:which|what) {_NOUN} (?:in|of|inside|within) {_FILE} {_CALLING} {_ANY}",
+    rf"(?:which|what) {_NOUN} (?:in|of|inside|within) {_FILE} {_USING} {_CODE}",
+    rf"(?:which|what) {_NOUN} {_USING} {_CODE} (?:in|inside|within) {_FILE}",
+    rf"(?:who|what) (?:is|are) (?:calling|invoking) {_ANY}",
+    rf"(?:who|what) {_USING} {_CODE}{_EVERYWHERE}",
+    rf"(?:who|what) {_USING} {_CODE} (?:in|inside|within) {_FILE}",
+    rf"(?:is|are) {_ANY} (?:ever |actually |even )?{_CALLED}{_ANYWHERE}{_EVERYWHERE}",
+    rf"(?:is|are) {_CODE} (?:ever |actually |even )?{_USED} (?:anywhere|somewhere|at all|by anything){_EVERYWHERE}",
+    rf"(?:do|does) (?:anything|something|any code|anyone|any function|any other code) (?:ever )?{_CALLING} {_ANY}",
+    rf"(?:do|does) (?:anything|something|any code|anyone|any function|any other code) (?:ever )?{_USING} {_CODE}",
+    rf"{_LIST}(?:callers|call sites?|calls|invocations) (?:of|to|for) {_ANY}{_EVERYWHERE}",
+    rf"{_LIST}(?:usages?|uses|references) (?:of|to|for) {_CODE}{_EVERYWHERE}",
+    rf"(?:show|tell)(?: me)? where {_ANY} (?:is|gets) {_CALLED}",
+    rf"(?:show|tell)(?: me)? where {_CODE} (?:is|gets) {_USED}",
+    rf"(?:from|in|by) (?:which|what) {_NOUN} (?:is|are|gets) {_ANY} {_CALLED}(?: from)?",
+    rf"(?:from|in|by) (?:which|what) {_NOUN} (?:is|are|gets) {_CODE} {_USED}(?: from)?",
+    rf"where (?:is|are|gets|does) {_CODE} (?:get )?{_USED}(?: from)?{_EVERYWHERE}",
+    rf"(?:where )?(?:is|are) {_CODE} {_USED} (?:anywhere )?(?:in|inside|within) {_FILE}",
+    rf"(?:where|what) are (?:all )?(?:the )?(?:places|lines|spots) (?:where|in which) {_ANY} (?:is|gets) {_CALLED}",
+    rf"(?:which|what) callers does {_ANY} have",
+    rf"(?:who|what|(?:which|what) {_NOUN}) {_CALLING} {_ANY} (?:of|on|from) {_OWNER}",
+    rf"where (?:is|are) {_ANY} (?:of|on|from) {_OWNER} {_CALLED}",
+)
+_HOLDER = (
+    r"(?:module|class|namespace|package|directory|folder|file|source file|struct|type|object|header|script|trait|crate)"
+)
+_TEXT = r"(?:definition|implementation|declaration|source code|code|source|body)"
+_DEFINED = r"(?:defined|declared|implemented|located)"
+_PLACES: Sequence[re.Pattern[str]] = _compile(
+    rf"in (?:which|what) {_HOLDER} (?:is|are|do i find|can i find) {_CODE}(?: {_DEFINED})?",
+    rf"(?:which|what) {_HOLDER} (?:defines|declares) {_CODE}",
+    rf"(?:which|what) (?:source )?file (?:contains|has|holds) (?:the )?{_TEXT} (?:of|for) {_CODE}",
+    rf"(?:show me |where is |where can i find |where do i find )(?:the )?{_TEXT} (?:of|for) {_CODE}",
+    rf"(?:on|at|in) (?:which|what) line (?:is|does) {_CODE} (?:{_DEFINED}|start|begin)",
+    rf"(?:which|what) line (?:defines|declares) {_CODE}",
+    rf"where (?:can|could|do|should) (?:i|we|one) (?:see|look at|read|view|find|look for) {_CODE}",
+)
+
+
+def expand_caller_wording(words: str) -> str:
+    """Return a question for callers or a place in the form that is read for it; other questions unchanged."""
+    for pattern in _CALLERS:
+        match = pattern.match(words)
+        if match is not None:
+            return _ask_for_callers(match)
+
+    match = next((match for match in (pattern.match(words) for pattern in _PLACES) if match is not None), None)
+    return words if match is None else f"where is {_quote_name(match['name'])} defined"
+
+
+def _ask_for_callers(match: re.Match[str]) -> str:
+    groups = match.groupdict()
+    name, owner, file = match["name"], groups.get("owner"), groups.get("file")
+    if owner:
+        name = f"{owner.strip('`')}.{name.strip('`')}"
+    return f"what calls {_quote_name(name)} in {file}" if file else f"what calls {_quote_name(name)}"
+
+
+def _quote_name(name: str) -> str:
+    """Put a name between backquotes, so that a sign at its end is a part of it."""
+    return f"`{name.strip('`').removesuffix('()')}`"
