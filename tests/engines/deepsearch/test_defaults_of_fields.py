@@ -153,7 +153,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Which version of turbine do the tests use?",
             "`gradle/libs.versions.toml` lists `turbine` `1.2.0` (catalog) [",
         ),
-        ("Which sbt version does the build use?", "`sbt.version` is set to `1.9.9` in `project/build.properties`"),
+        ("Which sbt version does the build use?", "`project/build.properties` sets the sbt version to `1.9.9`"),
         ("Which version of scalagate is used?", "`scalaGate` is set to `3.2.20` in `project/Dependencies.scala`"),
         ("Where is raiseGate implemented?", "`raiseGate` is defined in `Gate.m`, line 2, as a method"),
     ],

@@ -53,6 +53,9 @@ class Tree:
     def find_past(self, text: str) -> PathScope | None:
         return past_scope(text, text, was_there=True) if text == "lib/old" else None
 
+    def is_one_repository(self) -> bool:
+        return False
+
     def find_revision(self, text: str) -> str:
         return text if re.fullmatch(r"v\d(\.\d)*", text) else ""
 

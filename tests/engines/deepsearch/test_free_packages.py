@@ -42,6 +42,12 @@ def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         # A word that a directory is named by chooses one of two.
         ("Which version of felt does the fast listener need?", "`parts/listener/package.json` lists `felt` `2.5.0`"),
         ("Does the weaver example depend on loops?", "`examples/weaver/package.json` lists `loops` `^4.0.0`"),
+        # A file that the question names, and an adjective of the list.
+        (
+            "Which version of felt is bundled in parts/listener/package.json?",
+            "`parts/listener/package.json` lists `felt`",
+        ),
+        ("Is bobbin a dev-only dependency?", "Yes: `package.json` lists `bobbin` `^3.1.0` (devDependencies)"),
         # The purpose of a list is known.
         ("Which version of bobbin is a dev dependency?", "`package.json` lists `bobbin` `^3.1.0` (devDependencies)"),
         ("Is bobbin only used in development?", "Yes: `package.json` lists `bobbin` `^3.1.0` (devDependencies)"),

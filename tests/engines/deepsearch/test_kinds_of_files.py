@@ -51,6 +51,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("How many workflows use mill/setup?", "**1** file in `.github/workflows/*.y*ml` contains `mill/setup`."),
         ("How many Dockerfiles are there?", "**3** files in `**/Dockerfile` or `**/Dockerfile.*` or `*.Dockerfile`."),
         ("How many spec files are there?", "**1** file in `**/*_spec.*`."),
+        ("How many spec files are in the repository?", "**1** file in `**/*_spec.*`."),
+        ("How many F# files does the project have?", "**1** F# file."),
         ("How many FIXME comments are in the F# sources?", "**1** line in F# files contains `FIXME`."),
     ],
 )

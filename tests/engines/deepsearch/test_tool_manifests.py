@@ -133,6 +133,12 @@ def test_versions_of_tools(path: str, text: str, runtime: str, version: str) -> 
     assert requirement[0] == version
 
 
+def test_bounds_of_ocaml_are_read_through_their_brackets() -> None:
+    text = "(lang dune 3.8)\n(depends\n (ocaml (and (and (>= 4.08.0) (< 5.7.0))))\n (re (and :with-test (>= 1.9.0))))\n"
+    assert read_runtime("dune-project", text.splitlines(), "ocaml") == (">= 4.08.0 & < 5.7.0", 3)
+    assert read("dune-project", text)[-1] == ("re", ">= 1.9.0", "test")
+
+
 @pytest.mark.parametrize(
     "part", ["[", "@{ModuleName=", "Install-Module a, ", "a:", "PKG_CHECK_MODULES(", "x -", "- a-1"]
 )
@@ -148,7 +154,7 @@ def test_hostile_lines_take_linear_time(path: str, part: str) -> None:
 def test_tools_and_plugins_are_answered(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "loom").commit(
         {
-            "build.sbt": 'name := "loom"\n',
+            "build.sbt": 'val felt = "2.22.0"\nlibraryDependencies += "org.loom" % "felt-core" % felt\n',
             "project/build.properties": "sbt.version=1.9.7\n",
             "project/plugins.sbt": 'addSbtPlugin("org.loom" % "sbt-weave" % "1.1.2")\n',
             "build.ps1": "Install-Module Psake, BuildHelpers\n",
@@ -165,6 +171,10 @@ def test_tools_and_plugins_are_answered(tmp_path: Path) -> None:
     )
     assert answer("Which version of the sbt-weave plugin is used?").startswith(
         "`project/plugins.sbt` lists `org.loom:sbt-weave` `1.1.2` (build plugin)"
+    )
+    # A name stands for the version: it was said to have none.
+    assert answer("Which version of felt-core does the build use?").startswith(
+        "`build.sbt` lists `org.loom:felt-core` `felt`, which is set to `2.22.0`"
     )
     assert answer("Does build.ps1 install BuildHelpers?").startswith("`build.ps1` lists `BuildHelpers`")
     engine.close()

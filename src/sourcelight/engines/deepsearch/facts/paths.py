@@ -289,6 +289,10 @@ class PathNames:
 
         return {opened_history.name: set(opened_history.history.paths) for opened_history in opened_histories}
 
+    def is_one_repository(self) -> bool:
+        """Return whether a single repository is searched, so that "the repository" means it."""
+        return len({pin.repository for pin in self.inquiry.pins}) == 1
+
     def find_revision(self, text: str) -> str:
         """Return the branch, tag or commit that a text means: of its name, or the only tag of that version."""
         if self._is_revision(text):

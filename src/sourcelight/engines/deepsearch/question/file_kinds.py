@@ -34,6 +34,8 @@ _CUSTOMS: Mapping[str, Sequence[str]] = {
     r"(?:rspec |jasmine |crystal )?spec files?": ("*_spec.*", "*.spec.*", "*Spec.*"),
     r"(?:common )?test suites?": ("*_SUITE.erl",),
     r"opam packages?": ("*.opam",),
+    r"(?:cabal|haskell) packages?": ("*.cabal",),
+    r"(?:maven )?pom files?|poms": ("pom.xml",),
     r"gemspecs?": ("*.gemspec",),
     r"podspecs?": ("*.podspec",),
     r"rockspecs?": ("*.rockspec",),

@@ -151,7 +151,7 @@ IMPORT = re.compile(
 INCLUDE = re.compile(r"\b#?include[sd]?\s+(?:the\s+)?(?:header\s+)?(?P<terms>⟨P\d+⟩|⟨Q\d+⟩|<[\w./-]+>)", re.IGNORECASE)
 DEPENDENTS = re.compile(rf"\b(?:of|on|to|does|do|has|have)\s+{DET}{MODULE}(?:\s+have\b)?", re.IGNORECASE)
 WHAT_DEPENDS = re.compile(
-    rf"^\W*(?:what|which|who)(?P<noun>\s+\w+)?\s+(?:all\s+)?(?:depends?|relies|rely"
+    rf"^\W*(?:what|which|who)(?P<noun>(?:\s+⟨G\d+⟩)?\s+\w+)?\s+(?:all\s+)?(?:depends?|relies|rely"
     rf"|imports?)\s+(?:(?:up)?on\s+)?{DET}{MODULE}",
     re.IGNORECASE,
 )

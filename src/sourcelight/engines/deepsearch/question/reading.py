@@ -76,6 +76,9 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
         return None
 
     text = POLITE.sub("", text)
+    if paths.is_one_repository():
+        text = _IN_REPOSITORY.sub(" ", text)
+
     of_folder = _read_file_each(text, paths)
     if of_folder is not None:
         return of_folder
@@ -109,6 +112,15 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     texts = {term.text for term in (*fields.get("terms", ()), *fields.get("messages", ()))}
     fields_of_all["as_text"] = tuple(text for text in unmarked if text in texts)
     return _with_rest(marked_text, {**fields_of_all, **fields}, paths)
+
+
+_IN_REPOSITORY = re.compile(
+    r"\s(?:in|of|within|across|inside) (?:the|this|our) (?:(?:whole|entire) )?(?:repo(?:sitory)?|project|code ?base)"
+    r"(?=\s*(?:[?.!]|$))"
+    r"|\s(?:does|do) (?:the|this|our) (?:repo(?:sitory)?|project|code ?base)(?=\s(?:have|contain|define|declare)\b)",
+    re.IGNORECASE,
+)
+"""Words for the only repository that is searched, at the end of a question or as its subject."""
 
 
 def _read_file_each(text: str, paths: QuestionPaths) -> FactRequest | None:

@@ -236,6 +236,9 @@ class QuestionPaths(Protocol):
     def find_past(self, text: str) -> PathScope | None:
         """Return the files of a path that earlier commits changed."""
 
+    def is_one_repository(self) -> bool:
+        """Return whether a single repository is searched, so that "the repository" means it."""
+
     def find_revision(self, text: str) -> str:
         """Return the branch, tag or commit that a text means, such as ``v1.2`` for ``1.2``; empty for none."""
 

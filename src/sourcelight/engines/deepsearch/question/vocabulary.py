@@ -68,7 +68,8 @@ SYMBOLS = {
 _COMMON_TEXT = """
 python go golang rust java javascript typescript ruby php kotlin swift scala shell bash html css sql yaml json
 toml markdown xml cpp c++ c# csharp perl lua haskell elixir erlang tcl protobuf dart groovy julia clojure scss tsx
-jsx js ts py dockerfile makefile restructuredtext rst cmake powershell zig nim ocaml f# vue svelte
+jsx js ts py dockerfile makefile restructuredtext rst cmake powershell zig nim ocaml f# vue svelte purescript
+coffeescript livescript
 """
 _COMMON = frozenset(_COMMON_TEXT.split())
 _LANGUAGE_WORD = r"[A-Za-z][\w]*(?:\+\+|#)?(?:\s(?:Script|Notebook))?"
@@ -107,7 +108,10 @@ _GLOB = re.compile(
 _BEFORE_GLOB = re.compile(
     r"\b(?:(?:that|which)\s+)?(?:named|called|match|matching|like)\s+(?:as\s+)?(?=[\w./+-]{0,100}\*)", re.IGNORECASE
 )
-_ENDING = re.compile(r"(?<![\w/*.`])(?:\*\.|\.(?=\w+\s+(?:files?|scripts?|documents?|extensions?)\b))(\w{1,10})\b")
+_ENDING = re.compile(
+    r"(?<![\w/*.`])(?:\*\.|\.(?=[\w.]+\s+(?:files?|scripts?|documents?|extensions?)\b))"
+    r"(\w{1,10}(?:\.\w{1,10}){0,2})\b"
+)
 _EMAIL = re.compile(r"[\w.+\[\]-]+@[\w.-]+\.\w+")
 _NAME = re.compile(
     r"(?<![\w⟨./@-])(?:(?:[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~]\w*)+|[A-Za-z]*_\w*|\w+_\w*|@?[a-z]+[A-Z]\w*"

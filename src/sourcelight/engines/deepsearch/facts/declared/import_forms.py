@@ -118,7 +118,8 @@ def imports_in(lines: Sequence[tuple[int, str]], language: str) -> list[Imported
 
 def names_module(module: str, name: str) -> bool:
     """Return whether what a line imports is a module of a name, or something below it: ``cats.data`` for cats."""
-    module, name = module.strip('"<>'), name.strip('"<>')
+    # Packages of JavaScript name their own parts with a hash.
+    module, name = module.strip('"<>').lstrip("#"), name.strip('"<>')
     if any(module == name or module.startswith(f"{name}{separator}") for separator in (".", "/", "::", "\\")):
         return True
     return re.split(r"/|::", module.rstrip("/"))[-1] == name

@@ -219,7 +219,7 @@ def _license_name(lines: Sequence[str]) -> str:
 _FILES_OF_RUNTIMES = {
     "powershell": r"\.psd1$", "emacs": r"^[^/]+\.el$", "gradle": r"(^|/)gradle-wrapper\.properties$",
     "maven": r"(^|/)maven-wrapper\.properties$", "sbt": r"^project/build\.properties$", "bazel": r"^\.bazelversion$",
-    "mill": r"^\.mill-version$", "solidity": r"(^|/)foundry\.toml$",
+    "ansible": r"(^|/)meta/main\.ya?ml$", "mill": r"^\.mill-version$", "solidity": r"(^|/)foundry\.toml$",
 }  # fmt: skip
 """Further files that say which version of one language or tool is needed: in Emacs Lisp, code at the top."""
 

@@ -190,7 +190,8 @@ def _version_text(manifest: Manifest, requirement: Requirement) -> str:
 
     if not version:
         line = manifest.lines[requirement.line - 1]
-        behind_name = line.partition(requirement.name)[2][:_MAX_VERSION_CHARACTERS]
+        artifact = requirement.name if requirement.name in line else requirement.name.rpartition(":")[2]
+        behind_name = line.partition(artifact)[2][:_MAX_VERSION_CHARACTERS]
         is_given = _GIVEN_BY_CODE.search(behind_name) is not None
         return code(name) if is_given else f"{code(name)} without a version"
 

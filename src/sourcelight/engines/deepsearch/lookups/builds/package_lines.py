@@ -20,6 +20,8 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import Manifes
 from sourcelight.engines.deepsearch.lookups.manifests import Requirement, is_called, lists_by_reference, normalize
 
 _VARIABLE = re.compile(r"\$\{?\(?([\w.-]+)\)?\}?")
+_NAME_OF_CODE = re.compile(r"^([A-Za-z_][\w.]*)$")
+"""A version that a program of Scala gives by a name."""
 _MAX_SET = 40
 
 
@@ -52,6 +54,8 @@ _NAMED_OTHERWISE = {
     "tests": ("test",), "docs": ("doc",), "documentation": ("docs", "doc"), "benchmarks": ("benchmark", "bench"),
     "benchmark": ("bench", "benches"), "bench": ("benchmark",), "examples": ("example",), "samples": ("sample",),
     "development": ("dev",), "ci": ("workflows",), "website": ("site", "docs"), "fuzzers": ("fuzz",),
+    "cmake": ("cmakelists.txt",), "bazel": ("module.bazel",), "npm": ("package.json",), "maven": ("pom.xml",),
+    "bower": ("bower.json",),
 }  # fmt: skip
 
 
@@ -108,7 +112,8 @@ def state_package_line(
         text = f"{statement.text}; {code(above.manifest.path)} gives the version {code(above.requirement.version)}"
         return Statement(text, (*statement.evidence, evidence))
 
-    variable = _VARIABLE.search(version)
+    of_code = _NAME_OF_CODE if match.manifest.path.endswith((".sbt", ".mill", ".sc")) else _VARIABLE
+    variable = of_code.search(version)
     if variable is None:
         return statement
 
@@ -132,7 +137,7 @@ def _find_variable(
     else:
         pattern = rf"\b{escape_regexp(tail)}[\"']?\s*[:=]\s*[\"']?\d"
         expression = re.compile(rf"\b{re.escape(tail)}[\"']?\s*[:=]\s*[\"']?([\d][\w.+-]*)[\"']?")
-        files = r"\.(gradle|kts|properties)$|\.versions\.toml$"
+        files = r"\.(gradle|kts|properties|sbt|mill|sc)$|\.versions\.toml$|^project/[\w.-]+\.scala$"
 
     searches = make_queries(work, f"case:yes type:file file:{quote_value(files)} /{pattern}/")
     queries += searches

@@ -353,5 +353,8 @@ PARTLY_READ = (
     r"|package\.yaml|Makefile(\.PL)?|Build\.PL|environment\.ya?ml|[\w-]+\.tf|[\w.-]+\.gradle(\.kts)?)$"
 )
 """Regular expression for paths of further manifests, most of which are read in part: they prove no "No"."""
-READ_WHOLE = r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml|(Julia)?Project\.toml|(fpm|gleam)\.toml|dub\.json)$"
+READ_WHOLE = (
+    r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml|(Julia)?Project\.toml|(fpm|gleam)\.toml|dub\.json|elm\.json"
+    r"|bower\.json)$"
+)
 """Regular expression for paths of those among them that are read whole."""

@@ -159,7 +159,7 @@ def _sbt(lines: Sequence[str]) -> Iterator[Requirement]:
             group = scope[1].lower() if scope is not None else ""
             # A plugin of the build, which has its own form.
             group = PLUGIN if "addSbtPlugin" in line or "addCompilerPlugin" in line else group
-            yield Requirement(f"{match[1]}:{match[2]}", match[3] or "", group, number)
+            yield Requirement(f"{match[1]}:{match[2]}", match[3] or match[4] or "", group, number)
 
 
 def _description(lines: Sequence[str]) -> Iterator[Requirement]:

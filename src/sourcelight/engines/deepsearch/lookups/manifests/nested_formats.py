@@ -155,6 +155,15 @@ def _rebar(lines: Sequence[str]) -> Iterator[Requirement]:
 _WITH = re.compile(r"(?<![\w-]):?with-(?P<group>test|doc|dev-setup)\b")
 
 
+def join_bounds(text: str) -> str:
+    """Return the bounds of a version in a condition of OCaml, such as ``>= 1.2 & < 2``; the text with alternatives."""
+    bounds = re.findall(r"(?:[<>!]=?|=)\s*\"?[\w.~+-]+", text)
+    bare_text = " ".join(text.replace('"', "").split()).strip(", ")
+    if not bounds or re.search(r"\||\(or\b|\bor\s", text) is not None:
+        return bare_text
+    return " & ".join(" ".join(bound.replace('"', "").split()) for bound in bounds)
+
+
 def _by_condition(pattern: str, comment: str, head: str) -> Callable[[Sequence[str]], Iterator[Requirement]]:
     """Make a reader of OCaml's lines: a condition such as ``with-test`` is the list of an entry, and no version.
 
@@ -191,7 +200,7 @@ def _by_condition(pattern: str, comment: str, head: str) -> Callable[[Sequence[s
             condition = _WITH.search(version)
             group = condition["group"] if condition is not None else "build" if re.search(r"\bbuild\b", version) else ""
             group = group or ("optional" if field == "depopts" else "")
-            yield Requirement(match["name"], " ".join(version.replace('"', "").split()).strip(", "), group, number)
+            yield Requirement(match["name"], join_bounds(version), group, number)
 
     return read
 

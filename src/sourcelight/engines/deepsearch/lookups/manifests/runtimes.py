@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from sourcelight.engines.deepsearch.lookups.manifests.nested_formats import join_bounds
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import without_comments
 
 MANIFESTS = (
@@ -69,7 +70,7 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "c++": ((r"CMakeLists\.txt$", r"(?i)^\s*set\s*\(\s*CMAKE_CXX_STANDARD\s+(\d+)"),),
     "terraform": ((r"\.tf$", r"""^\s*required_version\s*=\s*"(.+?)\""""),),
     "flutter": ((r"pubspec\.ya?ml$", r"""^  flutter\s*:\s*["']?([<>=^\d][^"'#]*?)["']?\s*(?:#.*)?$"""),),
-    "ocaml": ((r"\.opam$", r"""^\s*"ocaml"\s*\{([^}]*)\}"""), (r"dune-project$", r"\(ocaml\s+\((.+?)\)\)")),
+    "ocaml": ((r"\.opam$", r"""^\s*"ocaml"\s*\{([^}]*)\}"""), (r"dune-project$", r"\(ocaml\s+(\(.+\))\)")),
     "julia": ((r"Project\.toml$", r"""^julia\s*=\s*"(.+?)\""""),),
     "crystal": ((r"shard\.yml$", r"""^crystal\s*:\s*["']?([^"'#]+?)["']?\s*(?:#.*)?$"""),),
     "nim": ((r"\.nimble$", r"""requires\s*\(?\s*"nim\s*([^"]+?)\""""),),
@@ -79,6 +80,7 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "emacs": ((r"\.el$", r"""^;;+\s*Package-Requires\s*:.*?\(emacs\s+"([^"]+)"\s*\)"""),),
     "php": ((r"composer\.json$", r"""^\s*"php"\s*:\s*"(.+?)\""""),),
     "elm": ((r"elm\.json$", r"""^\s*"elm-version"\s*:\s*"(.+?)\""""),),
+    "ansible": ((r"main\.ya?ml$", r"""^\s*min_ansible_version\s*:\s*["']?([\d.]+)"""),),
     "autoconf": ((r"configure\.(?:ac|in)$", r"^\s*AC_PREREQ\s*\(\s*\[?([\d.]+)"),),
     "automake": ((r"configure\.(?:ac|in)$", r"^\s*AM_INIT_AUTOMAKE\s*\(\s*\[?(?:[a-z-]+\s+){0,12}(\d[\d.]+)"),),
     "meson": ((r"meson\.build$", r"""^\s*(?:project\s*\(.*)?\bmeson_version\s*:\s*'([^']+)'"""),),
@@ -102,7 +104,8 @@ RUNTIME_CLAIMS: Mapping[str, str] = {
     "ocaml": "requires OCaml", "julia": "requires Julia", "crystal": "requires Crystal", "nim": "requires Nim",
     "erlang": "requires Erlang/OTP", "scala": "sets the Scala version to", "kotlin": "sets the Kotlin version to",
     "c++": "sets the C++ standard to", "powershell": "requires PowerShell", "emacs": "requires Emacs",
-    "elm": "requires Elm", "autoconf": "requires Autoconf", "automake": "requires Automake", "meson": "requires Meson",
+    "elm": "requires Elm", "ansible": "requires Ansible", "autoconf": "requires Autoconf",
+    "automake": "requires Automake", "meson": "requires Meson",
     "gradle": "sets the Gradle version to", "maven": "sets the Maven version to", "sbt": "sets the sbt version to",
     "bazel": "sets the Bazel version to", "mill": "sets the Mill version to", "cabal": "requires Cabal",
     "dune": "requires Dune", "solidity": "sets the Solidity version to", "gleam": "requires Gleam",
@@ -131,7 +134,8 @@ def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, in
         for number, line in enumerate(lines, 1):
             match = re.search(pattern, line[:500])
             if match is not None and (runtime not in _OBJECTS or match[1] == expected):
-                return match[1], number
+                version = join_bounds(match[1]) if runtime == "ocaml" else match[1]
+                return version, number
 
     return None
 

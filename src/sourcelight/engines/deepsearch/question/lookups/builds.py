@@ -25,6 +25,7 @@ those code program
 version versions package packages library libraries crate crates gem gems module modules project dependency
 dependencies deps chart plugin plugins repo repository app tool build test tests ci docs dev development production
 runtime file files function class method itself python external direct optional peer other others third-party
+role wrapper
 """
 _NO_PACKAGE = frozenset(_NO_PACKAGE_TEXT.split())
 _QUALIFIERS = (
@@ -158,7 +159,8 @@ _OF_OTHERS = re.compile(
 """Words for what others wrote: the license of the project is not theirs."""
 _VAGUE_TAIL_TEXT = """
 it the this that project repo repository package library crate gem build code here least manifest now app dependency
-requirement currently general dependencies module requirements compatible supported
+requirement currently general dependencies module requirements compatible supported bundled referenced configured
+shipped included linked pinned specified declared locked role wrapper
 """
 _VAGUE_TAIL = frozenset(_VAGUE_TAIL_TEXT.split())
 

@@ -35,18 +35,21 @@ _AUXILIARIES = frozenset(
     ]
 )
 _ARTICLES = frozenset(["a", "an", "the", "its", "our", "their", "any", "some", "this", "these"])
-_VERSION_WORDS = frozenset(["version", "versions", "release", "releases", "range"])
+_VERSION_WORDS = frozenset(["version", "versions", "release", "releases", "range", "constraint", "constraints"])
 _ADJECTIVES_TEXT = """
 minimum minimal min lowest oldest least maximum required exact allowed supported compatible current pinned which what
 """
 _ADJECTIVES = frozenset(_ADJECTIVES_TEXT.split())
 _VERBS_TEXT = """
-depend depends rely relies need needs require requires required use uses used install installs installed reference
-references list lists listed declare declares include includes pull pulls link links ship ships bundle bundles pin pins
-want wants expect expects specify specifies add adds
+depend depends rely relies need needs needed require requires required use uses used install installs installed
+reference references list lists listed declare declares include includes pull pulls link links ship ships bundle
+bundles pin pins want wants expect expects specify specifies add adds looks look asks ask work works download downloads
+bundled referenced configured shipped included linked pinned declared specified chosen locked imported targeted
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
-_PREPOSITIONS_TEXT = "on upon of for in by at to from with as against via during when while within inside under"
+_PREPOSITIONS_TEXT = """
+on upon of for in by at to from with as against via during when while within inside under that which where
+"""
 _PREPOSITIONS = frozenset(_PREPOSITIONS_TEXT.split())
 _VAGUE_TEXT = """
 it this that they we you here there project repo repository package library crate gem module code app application tool
@@ -67,8 +70,9 @@ _AND_VERSION = re.compile(
     r"(?: (?:of it|does it use|is it))?$",
     re.IGNORECASE,
 )
-_NOUNS = re.compile(rf"(?:{NOUN}|actions?|images?)", re.IGNORECASE)
-_NAMES = re.compile(rf"(?:{PACKAGE}|{NAME})")
+_ONLY = re.compile(r"\b(dev|development|test|runtime|peer|docs?)-only\b", re.IGNORECASE)
+_NOUNS = re.compile(rf"(?:{NOUN}|actions?|images?|sdk|toolchain|compiler|language)", re.IGNORECASE)
+_NAMES = re.compile(rf"(?:{PACKAGE}|{NAME}|(?i:\.net))")
 
 _WHAT, _THE = r"(?:what(?:'s|\u2019s| is| are| was)?|which is)", "(?:the )?"
 _PACKAGES = r"(?:(?:third[\s-]party |external )?(?:packages?|librar(?:y|ies)|modules?|crates?|gems?|dependencies))"
@@ -77,10 +81,15 @@ _DEPENDENCY_TEXTS = (
     "what (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
     rf"(?:which|what) {_PACKAGES} (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
     rf"(?:which|what) {_PACKAGES} (?:does|do|is|are) (?:it )?(?P<name>require|need|use)d?(?: by)?",
+    rf"(?:which|what) {_PACKAGES} (?:does|do|is|are) (?:it )?(?P<owner>suggest)(?:ed)?(?: by)?(?P<name>)",
     (
         rf"(?:what are|which are|list|show) (?:me )?(?:all )?{_THE}(?:direct |runtime )?"
         r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)(?:elopment)?[\s-]+)?(?P<name>dependencies)"
         "(?: (?:of|in|for))?"
+    ),
+    (
+        rf"(?:{_WHAT} (?:its |the )?)?(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+"
+        r"(?P<name>dependencies|deps) (?:of|in|for) (?:the )?(?P<of>[\w.+/-]+)(?: (?:package|crate|module|library))?"
     ),
     (
         rf"(?:{_WHAT} (?:its |the )?)?(?:(?:direct|runtime|external|third[\s-]party|package) )?"
@@ -138,7 +147,9 @@ class FreePackageQuestion:
 def read_free_package_question(words: str) -> FreePackageQuestion | None:
     """Read a question for a package by its words; None for another question."""
     without_version = _AND_VERSION.sub("", words)
-    tokens = [token.strip(",") for token in without_version.split(" ")]
+    tokens = [token.strip(",") for token in _ONLY.sub(r"\1 only", without_version).split(" ")]
+    if tokens[0].lower() == "from" and len(tokens) > 1:
+        tokens = tokens[1:]
     if not 2 < len(tokens) <= _MAX_WORDS:
         return None
 

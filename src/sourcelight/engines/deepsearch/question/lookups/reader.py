@@ -28,7 +28,8 @@ _RUNTIMES = {
     "perl": "perl", "cmake": "cmake", "terraform": "terraform", "flutter": "flutter", "ocaml": "ocaml",
     "julia": "julia", "crystal": "crystal", "nim": "nim", "erlang": "erlang", "otp": "erlang", "scala": "scala",
     "kotlin": "kotlin", "c++": "c++", "powershell": "powershell", "emacs": "emacs",
-    "elm": "elm", "autoconf": "autoconf", "automake": "automake", "meson": "meson", "gradle": "gradle",
+    "elm": "elm", "ansible": "ansible", "autoconf": "autoconf", "automake": "automake", "meson": "meson",
+    "gradle": "gradle",
     "maven": "maven", "sbt": "sbt", "bazel": "bazel", "mill": "mill", "cabal": "cabal", "dune": "dune",
     "solidity": "solidity", "solc": "solidity", "gleam": "gleam",
 }  # fmt: skip
@@ -235,8 +236,11 @@ def _match(words: str) -> Lookup | None:
 def _of_build(question: BuildQuestion) -> Lookup:
     """Return the lookup of a question about manifests; a language among the packages is a version that one requires."""
     runtime = _RUNTIMES.get(question.name.lower())
-    if runtime is not None and question.asks == "version" and not (question.group or question.subject):
-        return Lookup("runtime", runtime, question.owner)
+    if runtime is not None and question.asks == "version" and not question.group:
+        # "The wrapper" or a file says where it is written; what other subjects need may be another version.
+        file = next((word for word in question.subject if "." in word), "")
+        if set(question.subject) <= {"wrapper", file}:
+            return Lookup("runtime", runtime, question.owner or file)
     if question.kind == "dependency":
         return Lookup(
             "dependency",
