@@ -133,6 +133,15 @@ def test_versions_of_tools(path: str, text: str, runtime: str, version: str) -> 
     assert requirement[0] == version
 
 
+def test_a_key_of_a_catalog_is_no_artifact_of_another_group() -> None:
+    text = '[versions]\nksp = "2.3"\nkct = "0.13"\nfelt = "1.0"\n[libraries]\n'
+    text += 'felt = { module = "org.loom:felt", version.ref = "felt" }\n'
+    text += 'kct-ksp = { module = "dev.kct:ksp", version.ref = "kct" }\n'
+    requirements = read_requirements("gradle/libs.versions.toml", text.splitlines()) or []
+    keys = [(item.name, item.version, item.line) for item in requirements if item.group == "catalog version"]
+    assert keys == [("kct", "0.13", 3), ("ksp", "2.3", 2)]
+
+
 def test_bounds_of_ocaml_are_read_through_their_brackets() -> None:
     text = "(lang dune 3.8)\n(depends\n (ocaml (and (and (>= 4.08.0) (< 5.7.0))))\n (re (and :with-test (>= 1.9.0))))\n"
     assert read_runtime("dune-project", text.splitlines(), "ocaml") == (">= 4.08.0 & < 5.7.0", 3)

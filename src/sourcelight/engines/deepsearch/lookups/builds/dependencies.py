@@ -123,7 +123,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     is_of_question = of_group or of_tests or (may_be_of_tests and of_developers)
     if (
         question.group
-        and not (is_of_question or question.subject)
+        and not (is_of_question or question.subject or (question.group == "test" and of_developers))
         and says_scope(selected[0].manifest.path, selected[0].requirement)
     ):
         noun = _GROUP_NAMES.get(question.group, question.group)

@@ -49,6 +49,7 @@ def _catalog(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
     versions = data.get("versions") or {}
     numbers = lines_of_keys(lines)
+    keys = set(versions)
     for table, group in (("libraries", "catalog"), ("plugins", "plugin of the catalog")):
         for alias, entry in (data.get(table) or {}).items():
             if isinstance(entry, str):
@@ -57,8 +58,17 @@ def _catalog(lines: Sequence[str]) -> Iterator[Requirement]:
                 name = entry.get("module") or entry.get("id") or f"{entry.get('group', '')}:{entry.get('name', '')}"
                 version = entry.get("version") or ""
                 if isinstance(version, dict):
-                    version = versions.get(version.get("ref"), "")
+                    key = version.get("ref")
+                    version = versions.get(key, "")
+                    # The artifact of this name has the version of the key.
+                    keys -= {key} if str(name).rpartition(":")[2] == key else set()
             yield Requirement(str(name), version if isinstance(version, str) else "", group, numbers.get(alias, 0))
+
+    # People call several artifacts by the key of their version: "ksp" is none of another group's `kctfork:ksp`.
+    version_lines = lines_of_keys(lines, table_start(lines, "versions"))
+    for key in sorted(keys):
+        if isinstance(versions[key], str):
+            yield Requirement(key, versions[key], "catalog version", version_lines.get(key, 0))
 
 
 def _pipfile(lines: Sequence[str]) -> Iterator[Requirement]:

@@ -45,6 +45,7 @@ depend depends rely relies need needs needed require requires required use uses 
 reference references list lists listed declare declares include includes pull pulls link links ship ships bundle
 bundles pin pins want wants expect expects specify specifies add adds looks look asks ask work works download downloads
 bundled referenced configured shipped included linked pinned declared specified chosen locked imported targeted
+build builds built compiled applied run runs
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
 _PREPOSITIONS_TEXT = """
@@ -203,7 +204,8 @@ def _read_listed(tokens: Sequence[str], asks: str) -> FreePackageQuestion | None
     rest = tokens[end:]
     if _OF_DEPENDENCY.search(" ".join(rest).lower()) is None:
         return None
-    return _make(tokens[1:end], rest, asks or "listed")
+    is_of_list = any("dependenc" in token.lower() for token in rest)
+    return _make(tokens[1:end], rest, asks or ("listed" if is_of_list else "use"))
 
 
 def _end_of_name(tokens: Sequence[str], start: int) -> int:
