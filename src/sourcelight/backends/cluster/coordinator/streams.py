@@ -37,13 +37,15 @@ from sourcelight.backends.cluster.worker_reports import WorkerReport
 SILENCE_S = 2.0
 """Seconds without a message after which a worker is taken for dead: it sends one every `outbox.BEAT_S`."""
 
-HEDGE_S, HEDGE_TIMES = 0.3, 3.0
+HEDGE_S = 0.3
+HEDGE_TIMES = 3.0
 """Seconds, and multiple of the median of the other streams, after which a second worker is asked too (a hedge)."""
 
 QUIET_S = 3 * BEAT_S
 """Seconds without a message after which a second worker is asked, even if no stream has ended yet."""
 
-MAX_HEDGES, STREAMS_PER_HEDGE = 8, 10
+MAX_HEDGES = 8
+STREAMS_PER_HEDGE = 10
 """Maximum hedges at a time: 8, or one for 10 streams. Where all workers are slow, twice the work doesn't help."""
 
 _PAUSE_S = 0.02
@@ -165,26 +167,31 @@ class WorkerStreams:
 
     async def _last_try(self, names: Sequence[str]) -> None:
         """Look up the workers again, assign the repositories that they can fetch, and give up the others."""
-        replicas = self.replicas
-        retried = [
-            name
-            for name in names
-            if name not in self._retried and not is_poisoned(replicas.failed_attempts.get(name, ()))
-        ]
-
         # Once per repository: otherwise a repository that no worker can fetch would keep the search running.
+        retried = [name for name in names if name not in self._retried and not self._is_poisoned(name)]
         self._retried.update(retried)
         if retried:
-            await replicas.members.refresh()
-            holders = replicas.members.holding(self.generation)
-            shards = {entry.name: entry.shard for entry in self.generation.searchable}
-            other_workers = {name: self._other_workers(name, shards[name], holders.get(name, ())) for name in retried}
-            replicas.holders = {**replicas.holders, **other_workers}
+            await self._find_workers(retried)
 
-        placed = [name for name in retried if replicas.next(name) is not None]
+        placed = [name for name in retried if self.replicas.next(name) is not None]
         self.slots.give_up([name for name in names if name not in placed])
         if placed:
             self._assign(placed)
+
+    def _is_poisoned(self, name: str) -> bool:
+        """Return whether a repository ended the workers that were asked about it."""
+        return is_poisoned(self.replicas.failed_attempts.get(name, ()))
+
+    async def _find_workers(self, names: Iterable[str]) -> None:
+        """Look up the workers again, and make those that can search `names` their holders."""
+        replicas = self.replicas
+        await replicas.members.refresh()
+        current_holders = replicas.members.holding(self.generation)
+        shards = {entry.name: entry.shard for entry in self.generation.searchable}
+        holders = dict(replicas.holders)
+        for name in names:
+            holders[name] = self._other_workers(name, shards[name], current_holders.get(name, ()))
+        replicas.holders = holders
 
     def _other_workers(self, name: str, shard: ShardId, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
         """Return workers to ask after all: new holders, busy ones, and those that can fetch the shard."""
@@ -194,12 +201,13 @@ class WorkerStreams:
         # A worker that was gone and lives has answered in the meantime.
         # In place: `replicas.requested` holds this set.
         asked_workers -= self._dropped_addresses.intersection(member.address for member in live)
-        rank = {
-            worker: position
-            for position, worker in enumerate(ranking(shard, sorted({candidate.name for candidate in live})))
-        }
-        candidates = dict.fromkeys([*holders, *sorted(live, key=lambda worker_info: rank[worker_info.name])])
-        return tuple([member for member in candidates if member.address not in asked_workers][:REPLICAS])
+
+        # Workers fetch a shard in the order of its placement, so that few of them come to have it.
+        names_in_order = ranking(shard, sorted({member.name for member in live}))
+        by_rank = sorted(live, key=lambda member: names_in_order.index(member.name))
+        candidates = dict.fromkeys([*holders, *by_rank])
+        unasked = [member for member in candidates if member.address not in asked_workers]
+        return tuple(unasked[:REPLICAS])
 
     def _start(self, member: WorkerInfo, names: Sequence[str], *, is_hedge: bool = False) -> None:
         self.replicas.add_request(member, names)
@@ -218,9 +226,9 @@ class WorkerStreams:
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if not task.cancelled() and task.exception() is not None:
             # A bug of this process: errors of workers were handled in `_follow`.
-            self._error = error
+            self._error = task.exception()
         if not self._running:
             self._wake()
 
@@ -246,7 +254,8 @@ class WorkerStreams:
     async def _read(self, stream: _Stream) -> None:
         # Sorted: the worker sends its repositories in this order, and the merge relies on it.
         order = {**self._order_fields, "names": sorted(stream.copies)}
-        exchange = stream.exchange = self.replicas.members.connections.exchange(stream.member.address, SEARCH, order)
+        exchange = self.replicas.members.connections.exchange(stream.member.address, SEARCH, order)
+        stream.exchange = exchange
         try:
             await exchange.start()
             while not self._store(stream, await exchange.receive()):
@@ -255,7 +264,9 @@ class WorkerStreams:
                 while self.slots.full(stream.copies):
                     stream.is_paused = True
                     await asyncio.sleep(_PAUSE_S)
-                stream.is_paused, stream.heard_s, stream.silent_checks = False, time.monotonic(), 0
+                stream.is_paused = False
+                stream.heard_s = time.monotonic()
+                stream.silent_checks = 0
         finally:
             # Closing before the last message aborts the connection, which cancels the worker's search.
             exchange.close()
@@ -285,14 +296,19 @@ class WorkerStreams:
         for name, reason in (outcome.failed | outcome.unfit).items():
             self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=name in outcome.failed))
 
-        with self.slots.changed:  # a reader that sees the end must also see its report
+        # Within the lock: a reader that sees the end must also see its report.
+        with self.slots.changed:
             first = self.slots.complete(stream.copies)
             self.reports.append(WorkerReport(outcome, frozenset(first)))
 
-        # Repositories that another worker has completed by now need not be sent twice.
         # Only hedges and retries make a second copy, so most streams look no further.
-        doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
-        for other in self._open if doubled else ():
+        has_second_copy = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
+        if has_second_copy:
+            self._cancel_redundant(stream)
+
+    def _cancel_redundant(self, stream: _Stream) -> None:
+        """Cancel other streams whose repositories all are complete: they need not be sent twice."""
+        for other in self._open:
             if other is not stream and other.task is not None and self._is_redundant(other):
                 other.task.cancel()
 
@@ -301,12 +317,16 @@ class WorkerStreams:
 
     def _retry(self, stream: _Stream, names: Iterable[str], attempt: FailedAttempt) -> None:
         """Ask the next worker for repositories that this one can't answer, unless another stream has them."""
-        dropped = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
+        copies = {name: stream.copies.pop(name) for name in names if name in stream.copies}
+        dropped = self.slots.drop(copies)
         for name in dropped:
             self.replicas.add_failure(name, attempt)
+
         # A hedge may be under way for the same repository; a third copy would only be twice the work.
-        elsewhere_names = {name for other in self._open for name in other.copies}
-        self._assign([name for name in dropped if name not in elsewhere_names])
+        pending: set[str] = set()
+        for other in self._open:
+            pending.update(other.copies)
+        self._assign([name for name in dropped if name not in pending])
 
     def _wake(self) -> None:
         if self._idle is not None and not self._idle.done():
@@ -330,33 +350,38 @@ class WorkerStreams:
 
     def _hedge(self) -> None:
         """Ask a second worker where one is slow compared with the others, or silent."""
-        # The median, not the mean: one very slow stream must not raise the bar that it is measured against.
-        usual = max(HEDGE_S, HEDGE_TIMES * statistics.median(self._durations)) if self._durations else math.inf
-        now = time.monotonic()
+        max_duration_s = math.inf
+        if self._durations:
+            # The median, not the mean: one very slow stream must not raise the bar that it is measured against.
+            max_duration_s = max(HEDGE_S, HEDGE_TIMES * statistics.median(self._durations))
 
         # Few second attempts at a time: under a general load all streams are slow, and doubling the work would make it
         # worse.
-        remaining = max(MAX_HEDGES, len(self._open) // STREAMS_PER_HEDGE) - sum(
-            stream.is_hedge for stream in self._open
-        )
+        max_hedges = max(MAX_HEDGES, len(self._open) // STREAMS_PER_HEDGE)
+        remaining = max_hedges - sum(stream.is_hedge for stream in self._open)
+        now = time.monotonic()
         for stream in list(self._open):
             if remaining <= 0:
                 return
 
-            slow = now - stream.started_s >= usual or now - stream.heard_s >= QUIET_S
+            is_slow = now - stream.started_s >= max_duration_s or now - stream.heard_s >= QUIET_S
             # A paused stream waits for its reader, not for its worker.
-            if stream.has_hedge or stream.is_paused or not slow:
+            if stream.has_hedge or stream.is_paused or not is_slow:
                 continue
 
             stream.has_hedge = True
-            # By worker: the next holders of the stream's repositories may be several.
-            groups: dict[WorkerInfo, list[str]] = {}
-            for name in stream.copies:
-                member = None if self.slots.slots[name].complete else self.replicas.next(name)
-                if member is not None:
-                    groups.setdefault(member, []).append(name)
-
+            groups = self._next_workers(stream)
             for member, names in groups.items():
                 self._start(member, names, is_hedge=True)
-
             remaining -= len(groups)
+
+    def _next_workers(self, stream: _Stream) -> dict[WorkerInfo, list[str]]:
+        """Return the next worker for each repository that a stream has not completed; they may be several."""
+        groups: dict[WorkerInfo, list[str]] = {}
+        for name in stream.copies:
+            if self.slots.slots[name].complete:
+                continue
+            member = self.replicas.next(name)
+            if member is not None:
+                groups.setdefault(member, []).append(name)
+        return groups

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,13 @@ from sourcelight.backends.remote.recording.routes import HideSecrets, Note
 from sourcelight.core.errors import NotRecorded, RecordingInvalid
 
 _MAX_LISTED_REQUESTS = 8
-# A request that the notebook doesn't make this time would block the others forever.
+"""Recorded requests that an error message names."""
+
 _LOOK_S = 0.001
+"""Seconds between looks at whether earlier replies have been replayed."""
+
 _MAX_LOOKS = 30
+"""Looks without a change: a request that the notebook doesn't make this time would block the others forever."""
 
 
 class _RecordedCall:
@@ -79,9 +83,11 @@ class Player:
     @property
     def endpoints(self) -> tuple[str, ...]:
         """Addresses of the recorded services."""
-        return tuple(
-            dict.fromkeys(entry.request.address for entry in self._entries if entry.request.kind == "stream")
-        ) or tuple(dict.fromkeys(entry.request.address.partition("/.api/")[0] for entry in self._entries))
+        addresses = [entry.request.address for entry in self._entries if entry.request.kind == "stream"]
+        if not addresses:
+            # Other requests have the address of a page below the service's.
+            addresses = [entry.request.address.partition("/.api/")[0] for entry in self._entries]
+        return tuple(dict.fromkeys(addresses))
 
     def close(self) -> None:
         """Do nothing: a player holds no file."""
@@ -98,61 +104,77 @@ class Player:
             return calls[min(index, len(calls) - 1)]
 
     def _not_recorded(self, request: RecordedRequest) -> NotRecorded:
-        recorded = list(
-            dict.fromkeys(entry.request.summary for entry in self._entries if entry.request.kind == request.kind)
-        )
-        other_addresses = [
-            entry.request.address
-            for entry in self._entries
-            if entry.request.address != request.address and entry.request.content == request.content
-        ]
-        listing = "; ".join(recorded[:_MAX_LISTED_REQUESTS]) + (
-            "; \u2026" if len(recorded) > _MAX_LISTED_REQUESTS else ""
-        )
-        there = f"it has {listing}" if recorded else "it has no request of this kind"
-        if other_addresses:
-            there = f"it was recorded from {other_addresses[0]}, not from {request.address}"
+        recorded: list[str] = []
+        other_address = ""
+        for entry in self._entries:
+            if entry.request.kind == request.kind and entry.request.summary not in recorded:
+                recorded.append(entry.request.summary)
+            is_elsewhere = entry.request.address != request.address
+            if is_elsewhere and entry.request.content == request.content and not other_address:
+                other_address = entry.request.address
+
+        if other_address:
+            reason = f"it was recorded from {other_address}, not from {request.address}"
+        elif recorded:
+            reason = f"it has {'; '.join(recorded[:_MAX_LISTED_REQUESTS])}"
+            if len(recorded) > _MAX_LISTED_REQUESTS:
+                reason += "; \u2026"
+        else:
+            reason = "it has no request of this kind"
 
         return NotRecorded(
-            f"{self.path} has no reply to {request.summary}; {there}", request=request.summary, recorded=recorded
+            f"{self.path} has no reply to {request.summary}; {reason}", request=request.summary, recorded=recorded
         )
 
     async def _wait_for_turn(self, number: int, position: int) -> None:
         """Wait until all replies before `position` have been replayed, except those that aren't requested."""
-        looks, before = 0, None
+        looks = 0
+        previous: dict[int, int] = {}
         # Counts looks, not time: slow work on this loop delays all waiting requests alike.
-        while earlier := {
-            n: next_position
-            for n, next_position in list(self._awaited.items())
-            if next_position < position and n != number
-        }:
-            looks, before = (looks + 1, before) if earlier == before else (0, earlier)
-            if looks > _MAX_LOOKS:
-                for number_waiting in earlier:
-                    self._awaited.pop(number_waiting, None)
-                break
+        while looks <= _MAX_LOOKS:
+            earlier = self._earlier_replies(number, position)
+            if not earlier:
+                return
+
+            if earlier == previous:
+                looks += 1
+            else:
+                looks = 0
+                previous = earlier
             await asyncio.sleep(_LOOK_S)
 
-    async def _timed_replies(self, entry: _RecordedCall) -> AsyncIterator[RecordedReply]:
-        number, start_s = entry.request.number, None
-        loop = asyncio.get_running_loop()
-        first = entry.replies[0].ms if entry.replies else 0
-        try:
-            for reply, following in pairwise([*entry.replies, None]):
-                if reply is None:
-                    break
+        for waiting_number in previous:
+            self._awaited.pop(waiting_number, None)
 
+    def _earlier_replies(self, number: int, position: int) -> dict[int, int]:
+        """Return the awaited positions before `position`, by the numbers of other requests."""
+        # A copy, as threads of other clients change the dictionary.
+        others = dict(self._awaited)
+        others.pop(number, None)
+        return {other: awaited for other, awaited in others.items() if awaited < position}
+
+    async def _timed_replies(self, entry: _RecordedCall) -> AsyncIterator[RecordedReply]:
+        number = entry.request.number
+        loop = asyncio.get_running_loop()
+        start_s = loop.time()
+        # A reply is removed from the front when its turn has come.
+        remaining = deque(entry.replies)
+        first_ms = remaining[0].ms if remaining else 0
+        try:
+            while remaining:
+                reply = remaining[0]
                 self._awaited[number] = reply.position
                 if self._speed:
-                    start_s = loop.time() if start_s is None else start_s
-                    await asyncio.sleep(max(0.0, start_s + (reply.ms - first) / 1000 / self._speed - loop.time()))
+                    replay_s = start_s + (reply.ms - first_ms) / 1000 / self._speed
+                    await asyncio.sleep(max(0.0, replay_s - loop.time()))
 
                 await self._wait_for_turn(number, reply.position)
                 await asyncio.sleep(0)
-                if following is None:
-                    self._awaited.pop(number, None)
+                remaining.popleft()
+                if remaining:
+                    self._awaited[number] = remaining[0].position
                 else:
-                    self._awaited[number] = following.position
+                    self._awaited.pop(number, None)
 
                 yield reply
         finally:
