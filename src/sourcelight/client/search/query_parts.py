@@ -57,11 +57,12 @@ class QueryPart:
     @property
     def label(self) -> str:
         """The filters that make the part, to be read."""
-        return " ".join(f"{name}:{quote_value(value)}" for name, value in self._all_filters()) or "the whole query"
+        texts = [f"{name}:{quote_value(value)}" for name, value in self._all_filters()]
+        return " ".join(texts) or "the whole query"
 
     def text(self, query: Query) -> str:
         """Return text of the query for this part."""
-        added = [*self._all_filters()]
+        added = list(self._all_filters())
         if not any(alternative.first("count") for alternative in query.plan):
             added.append(("count", "all"))
         return narrow(query, added)
@@ -99,29 +100,37 @@ class QueryPart:
 
     def _by_name(self, all_names: Iterable[str]) -> tuple[QueryPart, ...]:
         """Return parts for some names, and one for all others; empty without a new name."""
-        names = tuple(name for name in dict.fromkeys(all_names) if name and name not in self.but)
+        names = [name for name in dict.fromkeys(all_names) if name and name not in self.but]
         if not names:
             return ()
+
         parts = [replace(self, names=batch, but=()) for batch in _batches(names)]
-        return (*parts, replace(self, but=(*self.but, *names)))
+        parts.append(replace(self, but=(*self.but, *names)))
+        return tuple(parts)
 
     def _by_language(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
-        if not all(_FILES & set(alternative.types) for alternative in query.plan):
-            return ()
+        """Return parts for the languages seen, and one for all others; parts by path if there are none."""
+        for alternative in query.plan:
+            # Commits have no language, and not one path.
+            if _FILES.isdisjoint(alternative.types):
+                return ()
 
-        parts = []
+        filters = self._all_filters()
+        parts: list[QueryPart] = []
         # Queries with a filter on files don't match repository names, so these need a part of their own.
         if finds_names(query):
-            parts.append(QueryPart((*self._all_filters(), ("type", "repo")), step="end"))
+            parts.append(QueryPart((*filters, ("type", "repo")), step="end"))
 
-        path_part = QueryPart(self._all_filters(), step="path")
         languages = [name for name in dict.fromkeys(seen.languages) if name and find_language(name)]
         if not languages:
-            return (*parts, *path_part.split(query, seen))
+            parts += QueryPart(filters, step="path").split(query, seen)
+            return tuple(parts)
 
-        parts += [replace(path_part, filters=(*path_part.filters, ("lang", name))) for name in languages]
-        excluded = [("-lang", name) for name in languages]
-        return (*parts, replace(path_part, filters=(*path_part.filters, *excluded)))
+        for language in languages:
+            parts.append(QueryPart((*filters, ("lang", language)), step="path"))
+        excluded = [("-lang", language) for language in languages]
+        parts.append(QueryPart((*filters, *excluded), step="path"))
+        return tuple(parts)
 
     def _by_path(self, paths: Sequence[str]) -> tuple[QueryPart, ...]:
         below = self.names[0] if self.names else ""
@@ -141,10 +150,10 @@ class QueryPart:
 
 def finds_names(query: Query) -> bool:
     """Return whether a query matches names of repositories as well as files, without selecting a kind of result."""
-    return any(
-        "repo" in alternative.types and not alternative.first("type") and not alternative.select()
-        for alternative in query.plan
-    )
+    for alternative in query.plan:
+        if "repo" in alternative.types and not alternative.first("type") and not alternative.select():
+            return True
+    return False
 
 
 def seen_in(batches: Iterable[pa.RecordBatch], filters: Iterable[SuggestedFilter]) -> ObservedValues:
@@ -153,9 +162,9 @@ def seen_in(batches: Iterable[pa.RecordBatch], filters: Iterable[SuggestedFilter
     observed: dict[str, dict[str, None]] = {"repository": {}, "language": {}, "path": {}}
     for batch in batches:
         for name, values in observed.items():
-            index = batch.schema.get_field_index(name)
-            if index >= 0:
-                values.update(dict.fromkeys(filter(None, batch.column(index).unique().to_pylist())))
+            if name in batch.schema.names:
+                distinct = batch.column(name).unique().to_pylist()
+                values.update(dict.fromkeys(filter(None, distinct)))
 
     for item in filters:
         if item.kind == "repo" and item.label:
@@ -173,13 +182,17 @@ def _batches(names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _names_regexp(names: Sequence[str]) -> str:
-    escaped = [escape_name(name) for name in names]
-    return f"^{escaped[0]}$" if len(escaped) == 1 else f"^(?:{'|'.join(escaped)})$"
+    return f"^{_any_of([escape_name(name) for name in names])}$"
 
 
 def _below_regexp(entries: Sequence[str]) -> str:
-    escaped = [escape_regexp(entry) for entry in entries]
-    return f"^{escaped[0]}" if len(escaped) == 1 else f"^(?:{'|'.join(escaped)})"
+    return f"^{_any_of([escape_regexp(entry) for entry in entries])}"
+
+
+def _any_of(regexps: Sequence[str]) -> str:
+    if len(regexps) == 1:
+        return regexps[0]
+    return f"(?:{'|'.join(regexps)})"
 
 
 def _common_directory(paths: Sequence[str]) -> str:
@@ -200,4 +213,6 @@ def _common_directory(paths: Sequence[str]) -> str:
 def _entry(path: str, position: int) -> str:
     """Return a path up to its first slash from `position` on."""
     slash = path.find("/", position)
-    return path if slash < 0 else path[: slash + 1]
+    if slash < 0:
+        return path
+    return path[: slash + 1]

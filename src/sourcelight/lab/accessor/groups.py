@@ -73,6 +73,7 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
     else:
         groupings = [_compile(pattern, case_sensitive=bool(case_sensitive))]
 
+    # Expressions without groups have nothing to show.
     groupings = [grouping for grouping in groupings if grouping.groups]
     if not groupings:
         raise ToolError(
@@ -88,7 +89,8 @@ def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool 
                 matches += grouping.matches_in(row, line)
 
     rows = [match.row for match in matches]
-    carried = frame[[name for name in _CARRIED if name in frame.columns]].iloc[rows].reset_index(drop=True)
+    carried_columns = [name for name in _CARRIED if name in frame.columns]
+    carried = frame[carried_columns].iloc[rows].reset_index(drop=True)
     result = pd.DataFrame({"row": pd.array(rows, dtype="int64")})
     result = pd.concat([result, carried], axis=1)
     result["start"] = pd.array([match.start for match in matches], dtype="int32")
@@ -157,19 +159,25 @@ def _compile(pattern: str, *, case_sensitive: bool) -> _Grouping:
     options.log_errors = False
     options.case_sensitive = case_sensitive
     regexp = re2.compile(pattern, options)
-    return _Grouping(regexp, tuple(sorted(regexp.groupindex.items(), key=lambda item: item[1])))
+    groups = sorted(regexp.groupindex.items(), key=lambda item: item[1])
+    return _Grouping(regexp, tuple(groups))
 
 
 def _with_type(texts: Sequence[str | None]) -> Any:
     """Return numbers where every text is what its number is written as, else text."""
     import pandas as pd
 
-    present = [text for text in texts if text is not None]
-    if present and all(_is_exact_text(text, int) for text in present):
+    if _are_exact_texts(texts, int):
         return pd.array([None if text is None else int(text) for text in texts], dtype="Int64")
-    if present and all(_is_exact_text(text, float) for text in present):
+    if _are_exact_texts(texts, float):
         return pd.array([None if text is None else float(text) for text in texts], dtype="Float64")
     return pd.array(list(texts), dtype="str")
+
+
+def _are_exact_texts(texts: Sequence[str | None], kind: type[int | float]) -> bool:
+    """Return whether there are texts, and all are as `_is_exact_text` says."""
+    present = [text for text in texts if text is not None]
+    return bool(present) and all(_is_exact_text(text, kind) for text in present)
 
 
 def _is_exact_text(text: str, kind: type[int | float]) -> bool:

@@ -50,13 +50,20 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
     resolver = resolver_for(backend)
     # A service links to its own pages unless hosts are requested.
     if kind == "host" and not backend.local:
-        resolver = replace(resolver, hosts={info.name: info.url for info in call(backend.repositories) if info.url})
+        hosts = {info.name: info.url for info in call(backend.repositories) if info.url}
+        resolver = replace(resolver, hosts=hosts)
 
-    links = [_best_link(resolver, row, kind) for row in rows_of(frame)]
+    addresses: list[str | None] = []
+    kinds: list[str | None] = []
+    for row in rows_of(frame):
+        address, link_kind = _best_link(resolver, row, kind)
+        addresses.append(address)
+        kinds.append(link_kind)
+
     # A shallow copy: only columns are added, so the values of a large frame can be shared.
     linked_frame = frame.copy(deep=False)
-    linked_frame["link"] = pd.array([address for address, _ in links], dtype="str")
-    linked_frame["link_kind"] = pd.Categorical([link_kind for _, link_kind in links], categories=list(KINDS))
+    linked_frame["link"] = pd.array(addresses, dtype="str")
+    linked_frame["link_kind"] = pd.Categorical(kinds, categories=list(KINDS))
     return linked_frame
 
 
@@ -69,23 +76,24 @@ def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     """Return the location columns of each row of a frame, null as None."""
     columns = [name for name in _COLUMNS if name in frame.columns]
     locations = frame[columns].astype("object")
-    return [
-        dict(zip(columns, row, strict=True)) for row in locations.where(locations.notna(), None).itertuples(index=False)
-    ]
+    locations = locations.where(locations.notna(), None)
+    return [dict(zip(columns, row, strict=True)) for row in locations.itertuples(index=False)]
 
 
 def _best_link(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
+    """Return address and kind of the first link of a row that is of `kind`; both None if it has none."""
+    links = list(resolver.of(row))
     if not row.get("path") and row.get("commit"):
-        commit_links = resolver.commit(row["repository"] or "", row["commit"])
-    else:
-        commit_links = ()
-    for link in (*resolver.of(row), *commit_links):
+        links += resolver.commit(row["repository"] or "", row["commit"])
+    for link in links:
         if kind in {None, link.kind}:
             return link.href, link.kind
 
+    # The row of a repository.
     if kind is None and not row.get("path") and not row.get("commit") and row["repository"]:
         address = resolver.repository(row["repository"])
-        return (address, "host") if address else (None, None)
+        if address:
+            return address, "host"
 
     return None, None
 
@@ -119,23 +127,26 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     """
     import pandas as pd
 
-    frames = [side.matches if isinstance(side, SearchResult) else side for side in (before, after)]
     if by not in GRAINS:
         raise ToolError(
             f"compare_results: by must be one of {', '.join(GRAINS)}, got {by!r}", argument="by", accepted=tuple(GRAINS)
         )
 
-    for frame in frames:
-        missing = {"repository", "path"} - set(frame.columns if isinstance(frame, pd.DataFrame) else ())
+    frames: dict[str, Any] = {}
+    for name, side in (("before", before), ("after", after)):
+        frame = side.matches if isinstance(side, SearchResult) else side
+        columns = frame.columns if isinstance(frame, pd.DataFrame) else ()
+        missing = {"repository", "path"}.difference(columns)
         if missing:
             raise ToolError(f"compare_results: one side has no column {', '.join(sorted(missing))}")
+        frames[name] = frame
 
-    comparison: DataFrame = compare_frames(frames[0], frames[1], by)
-    incomplete = [
-        f"{name}: {frame.attrs.get('status')} ({frame.attrs.get('reasons') or 'no reason given'})"
-        for name, frame in zip(("before", "after"), frames, strict=True)
-        if frame.attrs.get("status", "complete") != "complete"
-    ]
+    comparison: DataFrame = compare_frames(frames["before"], frames["after"], by)
+    incomplete: list[str] = []
+    for name, frame in frames.items():
+        if frame.attrs.get("status", "complete") != "complete":
+            reasons = frame.attrs.get("reasons") or "no reason given"
+            incomplete.append(f"{name}: {frame.attrs.get('status')} ({reasons})")
     if incomplete:
         warnings.warn(IncompleteResultWarning(f"compare_results: {'; '.join(incomplete)}"), stacklevel=2)
 
@@ -150,7 +161,9 @@ def backend_for(frame: DataFrame, client: Client | None) -> Backend:
     ClientNotFound
         If that backend is closed.
     """
-    return client.backend if client is not None else backend_of(frame.attrs)
+    if client is not None:
+        return client.backend
+    return backend_of(frame.attrs)
 
 
 def run_with_progress(
@@ -217,16 +230,26 @@ def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
 
 def _displayed_spans(row: Mapping[Any, Any], spans: tuple[list[int], list[int]]) -> tuple[list[int], list[int]]:
     """Convert spans of a line of a notebook file to spans of the displayed line of its cell."""
-    visible = cell_text(str(row.get("line") or ""), *spans) if has_json_line(row) else None
-    return spans if visible is None else (visible.starts, visible.ends)
+    if not has_json_line(row):
+        return spans
+    visible = cell_text(str(row.get("line") or ""), *spans)
+    if visible is None:
+        return spans
+    return visible.starts, visible.ends
 
 
 def _spans(frame: DataFrame, row_index: int) -> tuple[list[int], list[int]]:
     """Return the spans of a row: all spans of a match, one for a row of `groups`, none for other DataFrames."""
+    import pandas as pd
+
     if not {"start", "end"} <= set(frame.columns):
         return [], []
-    start, end = frame["start"].iloc[row_index], frame["end"].iloc[row_index]
+    start = frame["start"].iloc[row_index]
+    end = frame["end"].iloc[row_index]
     try:
         return list(start), list(end)
     except TypeError:
-        return ([int(start)], [int(end)]) if start == start and start is not None else ([], [])  # noqa: PLR0124 - null
+        # A number, or a null.
+        if pd.isna(start):
+            return [], []
+        return [int(start)], [int(end)]

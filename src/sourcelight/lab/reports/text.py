@@ -15,19 +15,30 @@ if TYPE_CHECKING:
     from sourcelight.client import Client
 
 MAX_CHARS = 200
+"""Characters of a cell: a table of a report isn't the place for a whole message."""
+
 _COMMIT_DIGITS = 12
-# The day is enough here; files and frames have the time.
+
 _NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
 _USUAL_NAME = 24
-_USUAL = {"exact": True}  # for yes/no columns, the usual value; no for all others
+"""Columns of names, and characters up to which a name stays on one line."""
+
+_USUAL = {"exact": True}
+"""The usual value of columns with yes or no, which isn't written; it is no for all others."""
 
 _WITHOUT_SEPARATORS = frozenset({"cohort", "line_number", "pull_request", "year"})
 """Columns whose whole numbers name something, such as a year, and count nothing."""
 
-# Times within a day say nothing about the first and the last commit of a person.
 _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
+"""Columns of times that are shown as days: an hour says nothing about the first commit of a person."""
 
-_MIN_COMPARED, _MIN_TIMES, _MAX_TIMES = 10, 2, 10
+_DAYS_OF_MONTH = 30.44
+_DAYS_OF_YEAR = 365.25
+
+# Bounds of `compare_counts`, which says why.
+_MIN_COMPARED = 10
+_MIN_TIMES = 2
+_MAX_TIMES = 10
 
 
 def format_cell(value: Any, column: str = "") -> str:
@@ -44,14 +55,23 @@ def format_cell(value: Any, column: str = "") -> str:
     if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, (bool, np.bool_)):
-        # Only exceptions are marked: a column of "no" says nothing.
-        return "" if bool(value) == _USUAL.get(column, False) else "yes" if value else "no"
+        return _boolean_text(bool(value), column)
     if is_number(value):
         return _number_text(value, column)
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d" if column in _BY_DAY else "%Y-%m-%d %H:%M")
 
-    return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), MAX_CHARS)
+    text = str(value)
+    if column == "commit":
+        text = text[:_COMMIT_DIGITS]
+    return one_line(text, MAX_CHARS)
+
+
+def _boolean_text(value: bool, column: str) -> str:  # noqa: FBT001 - the value of a cell
+    # Only exceptions are marked: a column of "no" says nothing.
+    if value == _USUAL.get(column, False):
+        return ""
+    return "yes" if value else "no"
 
 
 def _number_text(value: Any, column: str) -> str:
@@ -60,7 +80,9 @@ def _number_text(value: Any, column: str) -> str:
         return str(int(value))
     if isinstance(value, numbers.Integral):
         return f"{value:,}"
-    return f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
+    if "share" in column:
+        return f"{value:,.1%}"
+    return f"{value:,.2f}"
 
 
 def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:
@@ -134,10 +156,11 @@ def duration_text(days: float) -> str:
     """Return a length of time in the unit that a reader thinks in."""
     if days < 60:
         return count_of(max(round(days), 1), "day")
-    months = round(days / 30.44)
+    months = round(days / _DAYS_OF_MONTH)
     if months < 24:
         return count_of(months, "month")
-    return f"{days / 365.25:.1f} years".replace(".0 ", " ")
+    years = f"{days / _DAYS_OF_YEAR:.1f}".removesuffix(".0")
+    return f"{years} years"
 
 
 def compare_counts(count: int, earlier_count: int, span: str) -> str:
@@ -158,10 +181,12 @@ def compare_counts(count: int, earlier_count: int, span: str) -> str:
         return f"{ratio} times as many as in {span}, which had {earlier_count:,}"
 
     change = f"{abs(count - earlier_count) / earlier_count:.0%}"
-    if change in {"0%", "100%"}:  # rounded: neither is true
+    # Rounded: neither is true.
+    if change in {"0%", "100%"}:
         return f"against {earlier_count:,} in {span}"
 
-    return f"{change} {'more' if count > earlier_count else 'fewer'} than in {span}, which had {earlier_count:,}"
+    direction = "more" if count > earlier_count else "fewer"
+    return f"{change} {direction} than in {span}, which had {earlier_count:,}"
 
 
 def share_text(share: float) -> str:
@@ -169,7 +194,9 @@ def share_text(share: float) -> str:
     text = f"{share:.0%}"
     if text == "0%" and share > 0:
         return "less than 1%"
-    return "more than 99%" if text == "100%" and share < 1 else text
+    if text == "100%" and share < 1:
+        return "more than 99%"
+    return text
 
 
 def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, limit: int = 3) -> str:
@@ -178,19 +205,22 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
     Parts that are equal are all named or none of them: those that don't fit are counted, ``2 more with 4% each``. Where
     more than `limit` parts are equally the largest, the text is empty.
     """
-    ordered = sorted(zip(names, amounts, strict=True), key=lambda pair: -pair[1])
-    ordered = [(name, amount) for name, amount in ordered if amount]
-    if not total or not ordered:
+    parts = [(name, amount) for name, amount in zip(names, amounts, strict=True) if amount]
+    if not total or not parts:
         return ""
 
-    tied_amount = ordered[limit][1] if len(ordered) > limit else 0
-    # A tie over the limit: all that are equal to the first one beyond it are counted.
-    is_cut = ordered[:limit][-1][1] == tied_amount
-    largest = [pair for pair in ordered[:limit] if not is_cut or pair[1] > tied_amount]
+    parts.sort(key=lambda part: -part[1])
+    largest = parts[:limit]
+    tied_count = 0
+    _, smallest_amount = largest[-1]
+    if len(parts) > limit and parts[limit][1] == smallest_amount:
+        # A tie over the limit: all that are equal to the first one beyond it are counted.
+        largest = [(name, amount) for name, amount in largest if amount > smallest_amount]
+        tied_count = sum(amount == smallest_amount for _, amount in parts)
+
     texts = [f"{name} ({share_text(amount / total)})" for name, amount in largest]
-    if texts and is_cut:
-        tied_count = sum(amount == tied_amount for _, amount in ordered)
-        texts.append(f"{tied_count:,} more with {share_text(tied_amount / total)} each")
+    if texts and tied_count:
+        texts.append(f"{tied_count:,} more with {share_text(smallest_amount / total)} each")
 
     return join_words(texts)
 
@@ -198,7 +228,9 @@ def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, li
 def first_directory(path: str) -> str:
     """Return the directory at the top that a file is in, as a sentence names it: ``src/`` or ``the top directory``."""
     directory, slash, _ = path.partition("/")
-    return f"{directory}/" if slash else "the top directory"
+    if not slash:
+        return "the top directory"
+    return f"{directory}/"
 
 
 def person_labels(people: Sequence[str], limit: int = 3) -> list[str]:
@@ -208,12 +240,12 @@ def person_labels(people: Sequence[str], limit: int = 3) -> list[str]:
     """
     names = [person.rpartition(" <")[0] for person in people]
     first_names = names[:limit]
-    return [
-        f"{name_in_sentence(name)}{person[len(name) :]}"
-        if position < limit and first_names.count(name) > 1
-        else name_in_sentence(name)
-        for position, (person, name) in enumerate(zip(people, names, strict=True))
-    ]
+    labels = [name_in_sentence(name) for name in names]
+    for index, name in enumerate(first_names):
+        if first_names.count(name) > 1:
+            address = people[index][len(name) :]
+            labels[index] += address
+    return labels
 
 
 def namesake_texts(counts: Sequence[tuple[tuple[str, str], int]], total: int, limit: int = 3) -> list[str]:
@@ -323,18 +355,18 @@ class Links:
 
 def links_of(code: Client, heads: Mapping[str, str]) -> Links:
     """Return the links to pages for the repositories of a client."""
-    services = {name: client.backend.name for name, client in code.services.items()}
-    if services:
-        return Links(LinkResolver(services={name: url for name, url in services.items() if "://" in url}), heads)
+    # The name of a backend is its address, if it has one.
+    names = {name: client.backend.name for name, client in code.services.items()}
+    if names:
+        addresses = {name: address for name, address in names.items() if "://" in address}
+        return Links(LinkResolver(services=addresses), heads)
     if not code.backend.local:
-        return Links(LinkResolver(code.backend.name if "://" in code.backend.name else ""), heads)
+        address = code.backend.name if "://" in code.backend.name else ""
+        return Links(LinkResolver(address), heads)
 
     repositories = code.list_repos(progress=False)
-    hosts = {
-        str(name): str(url)
-        for name, url in zip(repositories["repository"], repositories["url"].fillna(""), strict=True)
-        if str(url)
-    }
+    urls = zip(repositories["repository"], repositories["url"].fillna(""), strict=True)
+    hosts = {str(name): str(url) for name, url in urls if str(url)}
     return Links(LinkResolver("", hosts), heads)
 
 
