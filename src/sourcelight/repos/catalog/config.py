@@ -35,7 +35,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from sourcelight.core.errors import ConfigurationError, StateUnusable
 from sourcelight.repos.boundary import read_small_file
@@ -47,8 +47,12 @@ from sourcelight.repos.tracked_entries import enclosing_work_trees
 
 DEFAULT_VISIBILITY = "defaultVisibility"
 VISIBILITIES = ("private", "public")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
 _MAX_BYTES = 16 << 20
 _ATTEMPTS = 5
+"""Reads of a file that another process writes: an editor needs one, a synchronization may need more."""
+
 _KEYS: dict[str, type] = {
     "name": str,
     "description": str,
@@ -116,17 +120,25 @@ class ReposConfig:
         base = os.path.dirname(self.path)
         keys: dict[str, list[str]] = {}
         for key in self.repositories:
+            # No path has a NUL, and the system refuses to look for one.
             if "\0" not in key:
-                keys.setdefault(os.path.realpath(os.path.join(base, os.path.expanduser(key))), []).append(key)
+                folder = os.path.realpath(os.path.join(base, os.path.expanduser(key)))
+                keys.setdefault(folder, []).append(key)
         return keys
 
     def keys_by_name(self, *names: str) -> list[str]:
         """Return the keys that equal one of these names, ignoring case."""
-        return [key for name in dict.fromkeys(map(name_key, names)) for key in self._by_name.get(name, ())]
+        keys: list[str] = []
+        for name in dict.fromkeys(map(name_key, names)):
+            keys += self._by_name.get(name, ())
+        return keys
 
     def keys_by_directory(self, *folders: str) -> list[str]:
         """Return the keys that lead to one of these directories (real paths)."""
-        return [key for folder in dict.fromkeys(folders) for key in self._by_folder.get(folder, ())]
+        keys: list[str] = []
+        for folder in dict.fromkeys(folders):
+            keys += self._by_folder.get(folder, ())
+        return keys
 
 
 def read_annotations(path: str) -> ReposConfig:
@@ -154,20 +166,28 @@ def read_annotations(path: str) -> ReposConfig:
 def _read_stable(path: str) -> bytes:
     """Read a consistent version of a file: retry while it is being written, then raise."""
     for _ in range(_ATTEMPTS):
-        before = _file_state(path)
+        before = _FileState.of(path)
         # One byte more than allowed, to distinguish a file of the maximum size from a larger one.
         raw = read_small_file(path, _MAX_BYTES + 1)
         if len(raw) > _MAX_BYTES:
             raise OSError(f"larger than {_MAX_BYTES:,} bytes")
-        if before[2] == len(raw) and _file_state(path) == before:
+        if before.size == len(raw) and _FileState.of(path) == before:
             return raw
 
     raise OSError("it is being written")
 
 
-def _file_state(path: str) -> tuple[int, int, int]:
-    info = os.stat(path)
-    return info.st_mtime_ns, info.st_ino, info.st_size
+class _FileState(NamedTuple):
+    """What changes when a file is written, or replaced."""
+
+    modified_ns: int
+    inode: int
+    size: int
+
+    @classmethod
+    def of(cls, path: str) -> _FileState:
+        info = os.stat(path)
+        return cls(info.st_mtime_ns, info.st_ino, info.st_size)
 
 
 def parse_annotations(text: str, path: str) -> ReposConfig:
@@ -194,17 +214,15 @@ def parse_annotations(text: str, path: str) -> ReposConfig:
     if DEFAULT_VISIBILITY in document and default not in VISIBILITIES:
         check.fail("", DEFAULT_VISIBILITY, f'{DEFAULT_VISIBILITY} must be "private" or "public", not {default!r}')
 
-    tables = {}
-    for section, keys in (("repositories", _KEYS), ("contexts", _CONTEXT_KEYS)):
-        tables[section] = check.table(section, document.get(section, {}), keys)
-
-    for name, context in tables["contexts"].items():
+    repositories = check.table("repositories", document.get("repositories", {}), _KEYS)
+    contexts = check.table("contexts", document.get("contexts", {}), _CONTEXT_KEYS)
+    for name, context in contexts.items():
         if ("repositories" in context) == ("query" in context):
             check.fail(name, "", f"context {name!r} needs either repositories or query")
 
     return ReposConfig(
-        repositories=tables["repositories"],
-        contexts=tables["contexts"],
+        repositories=repositories,
+        contexts=contexts,
         path=os.path.abspath(path),
         default_visibility=default,
         text=text,
@@ -236,25 +254,40 @@ class _TomlChecker:
             self.fail(table, key, f"unknown key {key!r}; accepted: {', '.join(keys)}")
 
         # Not `isinstance`: in Python, True is an int.
-        is_valid = type(value) is expected
-        if is_valid and isinstance(value, list):
-            is_valid = all(isinstance(item, str) for item in value)
-
-        if is_valid and isinstance(value, dict):
-            is_valid = all(isinstance(item, str) or item is True for item in value.values())
-
-        if is_valid and key == "name":
-            is_valid = bool(str(value).strip()) and not re.search(r"[\x00-\x1f\x7f]", str(value))
-
-        if not is_valid or (key == "stars" and isinstance(value, int) and value < 0):
+        if type(value) is not expected or not _is_valid(key, value):
             self.fail(table, key, f"{key} of {table!r} must be {_WORDS[expected]}, not {value!r}")
 
     def fail(self, table: str, key: str, message: str) -> NoReturn:
-        # A search in the text, good enough for a message: it finds the table, then the key below it.
-        start = next((n for n, line in enumerate(self.lines) if line.lstrip().startswith("[") and table in line), 0)
-        pattern = re.compile(r"[\"'\[\s.]*" + re.escape(key) + r"[\"'\s.=\]]")
-        spots = (n for n in range(start, len(self.lines)) if key and pattern.match(self.lines[n]))
-        raise ConfigurationError(f"{self.path}, line {next(spots, start) + 1}: {message}")
+        raise ConfigurationError(f"{self.path}, line {self._line_index(table, key) + 1}: {message}")
+
+    def _line_index(self, table: str, key: str) -> int:
+        """Return the line of a key in a table, good enough for a message: it searches the text for both."""
+        table_line = 0
+        for index, line in enumerate(self.lines):
+            if line.lstrip().startswith("[") and table in line:
+                table_line = index
+                break
+
+        if key:
+            # ``private = true``, ``"private" = true``, or the end of a table's name: ``[repositories.name]``.
+            pattern = re.compile(r"[\"'\[\s.]*" + re.escape(key) + r"[\"'\s.=\]]")
+            for index in range(table_line, len(self.lines)):
+                if pattern.match(self.lines[index]):
+                    return index
+        return table_line
+
+
+def _is_valid(key: str, value: object) -> bool:
+    """Return whether a value of the right type may stand for `key`."""
+    if isinstance(value, list):
+        return all(isinstance(item, str) for item in value)
+    if isinstance(value, dict):
+        return all(isinstance(item, str) or item is True for item in value.values())
+    if key == "name":
+        return bool(str(value).strip()) and _CONTROL.search(str(value)) is None
+    if key == "stars" and isinstance(value, int):
+        return value >= 0
+    return True
 
 
 class SettingsFiles:
@@ -321,7 +354,9 @@ class SettingsFiles:
         self.stamp = stamp_files(self.paths)
         self._problems = {}
         for path in self.paths:
-            previous = self._current.get(path) or (self._load_stored(path) if first else None)
+            previous = self._current.get(path)
+            if not previous and first:
+                previous = self._load_stored(path)
             try:
                 config = self._read_one(path)
             except ConfigurationError as error:
@@ -334,7 +369,8 @@ class SettingsFiles:
             if config is None or config.is_empty:
                 if self._register is not None and previous is not None and not previous.is_empty:
                     # A removed or emptied file must not make private repositories public.
-                    self._use_previous(path, previous, f"{path} is {'missing' if config is None else 'empty'}")
+                    problem = "missing" if config is None else "empty"
+                    self._use_previous(path, previous, f"{path} is {problem}")
                 else:
                     self._current[path] = config or ReposConfig()
                 continue
@@ -378,7 +414,9 @@ class SettingsFiles:
                 self._register.save_settings(_path_text(path), annotations.text)
 
     def _load_stored(self, path: str) -> ReposConfig | None:
-        text = None if self._register is None else self._register.settings(_path_text(path))
+        if self._register is None:
+            return None
+        text = self._register.settings(_path_text(path))
         if text is None:
             return None
         try:
