@@ -38,10 +38,37 @@ if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import ConversationService
 
 PATH = "/deepsearch"
+
 REFRESH_S = 3
+"""Seconds after which a browser without script reloads a running conversation."""
+
 _NOTEBOOK = ".ipynb"
-_LOOK_S, _HEARTBEAT_S, _LIVE_S = 0.4, 15.0, 900.0
+
+_LOOK_S = 0.4
+"""Seconds between looks at whether a conversation has changed, for a page that follows it."""
+
+_HEARTBEAT_S = 15.0
+"""Seconds after which an unchanged stream sends a comment: proxies close silent connections, often after 60 s."""
+
+_LIVE_S = 900.0
+"""Seconds after which a stream ends; the page opens another one."""
+
 _LISTED = 50
+"""Conversations on a page."""
+
+_MAX_SEARCH_CHARS = 200
+_MAX_QUESTION_CHARS = 2_000
+_MAX_SKIP_DIGITS = 9
+"""Digits of a number of conversations to skip."""
+
+_CHANGES: Mapping[str, Mapping[str, bool]] = {
+    "cancel": {"cancel": True},
+    "share": {"shared": True},
+    "unshare": {"shared": False},
+    "delete": {"delete": True},
+}
+"""What the buttons of a conversation change, by their value."""
+
 _NO_ACCOUNT = "Deep search stores conversations per account. Sign in first."
 _SWITCHED_OFF = "Deep search is turned off on this service."
 
@@ -108,29 +135,32 @@ class ConversationPages:
             return self._access.sign_in_first(request, _NO_ACCOUNT)
 
         values = request.query_params
-        text, after = values.get("text", "")[:200], values.get("after", "")
-        skip = int(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0
+        text = values.get("text", "")[:_MAX_SEARCH_CHARS]
+        after = values.get("after", "")
+        skip = 0
+        if after.isascii() and after.isdigit() and len(after) <= _MAX_SKIP_DIGITS:
+            skip = int(after)
 
         def list_conversations() -> ToolResult:
             return self._service.list(replace(context, base_url=""), text=text, first=_LISTED + 1, skip=skip)
 
         answer = await anyio.to_thread.run_sync(list_conversations)
-        question = values.get("question", "")[:2_000]
+        question = values.get("question", "")[:_MAX_QUESTION_CHARS]
         body = self._list_html(answer.table.to_pylist(), text, skip, question)
         return page("Deep search", body, prefix=self._access.prefix, posts=True)
 
     def _list_html(self, rows: list[dict[str, Any]], text: str, skip: int, question: str) -> str:
         prefix = escape(self._access.prefix)
-        items = "".join(
-            f'<li><a href="{prefix}{escape(row["url"])}">{escape(one_line(row["title"], 200))}</a> '
-            f'<span class="quiet">{count_of(row["questions"], "question")}, {escape(row["status"])}, '
-            f"{row['updated_at']:%Y-%m-%d %H:%M}{', shared' if row['shared'] else ''}</span></li>"
-            for row in rows[:_LISTED]
-        )
-        older = urlencode({"text": text, "after": str(skip + _LISTED)}, errors="replace")
-        more_html = f'<p><a href="{prefix}{PATH}?{escape(older)}">Older conversations</a></p>' * (len(rows) > _LISTED)
-        reason = "No conversation contains this text." if text else "No conversations yet."
-        empty = "" if items else f'<p class="quiet">{reason}</p>'
+        items = "".join(_list_item(row, prefix) for row in rows[:_LISTED])
+        more_html = ""
+        if len(rows) > _LISTED:
+            older = urlencode({"text": text, "after": str(skip + _LISTED)}, errors="replace")
+            more_html = f'<p><a href="{prefix}{PATH}?{escape(older)}">Older conversations</a></p>'
+
+        empty = ""
+        if not items:
+            reason = "No conversation contains this text." if text else "No conversations yet."
+            empty = f'<p class="quiet">{reason}</p>'
         return (
             f'<h1>Deep search</h1><form class="ask" method="post" action="{prefix}{PATH}">'
             f"{QUESTION_FIELD.format(label='What do you want to know about the code?', text=escape(question))}"
@@ -162,26 +192,23 @@ class ConversationPages:
             return entered
 
         context, form = entered
-        question = form.get("question", "") if form.get("do") == "ask" else ""
+        button = form.get("do", "")
+        question = form.get("question", "") if button == "ask" else ""
         notes_of(request.scope).query = question
-        changes = {
-            "cancel": {"cancel": True},
-            "share": {"shared": True},
-            "unshare": {"shared": False},
-            "delete": {"delete": True},
-        }.get(form.get("do", ""))
 
         def work() -> str:
             conversation = self._service.find(f"{PATH}/{request.path_params['id']}", context)
             number = str(conversation.id)
-            if form.get("do") == "ask":
+            if button == "ask":
                 self._service.ask_in(conversation.id, question, context)
-            elif changes is None:
-                raise ToolError("unknown button; reload the page and try again")
+            elif button in _CHANGES:
+                self._service.change(number, _CHANGES[button], context)
             else:
-                self._service.change(number, changes, context)
+                raise ToolError("unknown button; reload the page and try again")
 
-            return PATH if changes == {"delete": True} else self._address(number, context)
+            if button == "delete":
+                return PATH
+            return self._address(number, context)
 
         return await self._run(request, context, work)
 
@@ -216,22 +243,27 @@ class ConversationPages:
             return self._access.unavailable(exc)
 
         if identifier.endswith(".md"):
-            text = tools.render(DEEPSEARCH_READ, reading.answer, context)[1]
+            _, text = tools.render(DEEPSEARCH_READ, reading.answer, context)
             return PlainTextResponse(text, media_type="text/markdown", headers=HEADERS)
 
-        name, call = quote(identifier.removesuffix(_NOTEBOOK)), call_text("deepsearch_read", self._path(request))
+        path = self._path(request)
+        call = call_text("deepsearch_read", path)
         if identifier.endswith(_NOTEBOOK):
             number = request.query_params.get("question", "")
             return notebook(reading.calls.get(number, call), context.base_url, "deepsearch")
 
-        live = f' data-follow="{escape(self._access.prefix)}{escape(self._path(request))}/live"' * reading.is_running
+        follow = ""
+        refresh_s = 0
+        if reading.is_running:
+            follow = f' data-follow="{escape(self._access.prefix)}{escape(path)}/live"'
+            refresh_s = REFRESH_S
         return page(
             reading.answer.attributes["title"],
-            f'<div id="conversation"{live}>{reading.html}</div>',
+            f'<div id="conversation"{follow}>{reading.html}</div>',
             prefix=self._access.prefix,
-            refresh_s=REFRESH_S if reading.is_running else 0,
+            refresh_s=refresh_s,
             posts=reading.is_own,
-            use=python_block(call, context.base_url, f"{name}.ipynb"),
+            use=python_block(call, context.base_url, f"{quote(identifier)}{_NOTEBOOK}"),
         )
 
     def _path(self, request: Request) -> str:
@@ -243,10 +275,13 @@ class ConversationPages:
         conversation = self._service.find(path, context)
         answer = self._service.read(path, context)
         is_own = bool(context.viewer.name) and conversation.owner == context.viewer.name
-        action = f"{self._access.prefix}{PATH}/{self._service.token(conversation)}" if is_own else ""
-        name = quote(request.path_params["id"])
-        calls = self._calls(conversation.id) if is_own else {}
+        action = ""
+        calls: Mapping[int, str] = {}
+        if is_own:
+            action = f"{self._access.prefix}{PATH}/{self._service.token(conversation)}"
+            calls = self._calls(conversation.id)
 
+        name = quote(request.path_params["id"])
         # Relative, so that it works behind a proxy; a stream's page is one step above it.
         html = conversation_html(
             answer,
@@ -269,25 +304,25 @@ class ConversationPages:
 
         For its owner alone: the scope of a question can name repositories that other readers may not see.
         """
-        return {
-            number: call_text(
-                "deepsearch",
-                f"{question.filters} {question.text}".strip(),
-                repos=list(question.requested_scope.repositories) or None,
-                revision=question.requested_scope.revision or None,
+        calls: dict[int, str] = {}
+        for number, question in enumerate(self._service.store.questions(conversation)):
+            scope = question.requested_scope
+            text = f"{question.filters} {question.text}".strip()
+            calls[number] = call_text(
+                "deepsearch", text, repos=list(scope.repositories) or None, revision=scope.revision or None
             )
-            for number, question in enumerate(self._service.store.questions(conversation))
-        }
+        return calls
 
     def _turns(self, conversation: int, context: ToolContext) -> Mapping[int, list[str]]:
+        """Return what the researcher has said so far about each question that still runs, by its index."""
         from sourcelight.server.http.deepsearch.messages import ConversationRequest, turns_of
 
         caller = ConversationRequest(self._service, Principal(context.viewer.name, context.viewer), context)
-        return {
-            number: [turn["reasoning"] for turn in turns_of(caller, question)]
-            for number, question in enumerate(self._service.store.questions(conversation))
-            if question.status in {"pending", "processing"}
-        }
+        turns: dict[int, list[str]] = {}
+        for number, question in enumerate(self._service.store.questions(conversation)):
+            if question.status in {"pending", "processing"}:
+                turns[number] = [turn["reasoning"] for turn in turns_of(caller, question)]
+        return turns
 
     async def _live(self, request: Request) -> Response:
         context = self._access.enter(request)
@@ -313,7 +348,9 @@ class ConversationPages:
 
     async def _states(self, request: Request) -> AsyncGenerator[bytes, None]:
         """Yield the conversation each time that it has changed, as its reader may see it then."""
-        before, end_s, sent_s = "", time.monotonic() + _LIVE_S, time.monotonic()
+        sent_html = ""
+        sent_s = time.monotonic()
+        end_s = sent_s + _LIVE_S
         while not self._stopping and time.monotonic() < end_s:
             # Once more for each state: the account, its session or its permissions may have ended.
             context = self._access.enter(request)
@@ -325,8 +362,9 @@ class ConversationPages:
             except (ToolError, ClusterError):
                 return
 
-            if reading.html != before:
-                before, sent_s = reading.html, time.monotonic()
+            if reading.html != sent_html:
+                sent_html = reading.html
+                sent_s = time.monotonic()
                 yield _frame(reading)
             elif time.monotonic() - sent_s > _HEARTBEAT_S:
                 sent_s = time.monotonic()
@@ -336,6 +374,17 @@ class ConversationPages:
                 return
 
             await anyio.sleep(_LOOK_S)
+
+
+def _list_item(row: Mapping[str, Any], prefix: str) -> str:
+    """Return a conversation of the list; `prefix` is HTML of the service's path."""
+    title = escape(one_line(row["title"], 200))
+    details = [count_of(row["questions"], "question"), escape(row["status"]), f"{row['updated_at']:%Y-%m-%d %H:%M}"]
+    if row["shared"]:
+        details.append("shared")
+    return (
+        f'<li><a href="{prefix}{escape(row["url"])}">{title}</a> <span class="quiet">{", ".join(details)}</span></li>'
+    )
 
 
 def _ask_call(call: str, number: int, name: str, context: ToolContext) -> str:

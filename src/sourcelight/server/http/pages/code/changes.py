@@ -18,17 +18,25 @@ from sourcelight.server.http.pages.code.cells import LINES_VIEW, changed_cells
 from sourcelight.server.http.pages.code.elements import commit_url, tree_url
 from sourcelight.server.http.pages.frame import page
 
-_MAX_PATCH_SIZE, _MAX_PATCHES_SIZE, _LINE_SIZE = 150_000, 1_000_000, 50
-"""Maximum characters of a patch and of all patches on a page, and the characters of HTML that each line adds."""
+_MAX_PATCH_SIZE = 150_000
+_MAX_PATCHES_SIZE = 1_000_000
+"""Maximum characters of a patch, and of all patches on a page: browsers lay out such a page in about a second."""
+
+_LINE_SIZE = 50
+"""Characters of HTML that each line of a patch adds."""
 
 _MAX_LINE_CHARS = 2_000
 _MAX_FILES = 2_000
+
 MAX_COMMITS = 250
 _MAX_OPEN_COMMITS = 10
-"""Commits of a comparison that are shown at once; a longer list is folded, so that the files stay in view."""
+"""Commits of a comparison that are listed, and shown at once: longer lists are folded, so that files stay in view."""
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+"""``@@ -7,3 +7,4 @@ def retry():``: the first line before and after."""
+
 COMMITS = "commits"
+"""The part of a page with the commits of a comparison, which a script loads."""
 
 
 def commit_page(answer: ToolResult, notebooks: Mapping[str, NotebookDiff], *, prefix: str, use: str = "") -> Response:
@@ -37,10 +45,13 @@ def commit_page(answer: ToolResult, notebooks: Mapping[str, NotebookDiff], *, pr
     `notebooks` has the cells that differ, by path.
     """
     info = answer.attributes
-    name, commit = info["repository"], info["commit"]
+    name = info["repository"]
+    commit = info["commit"]
     subject, _, description = str(info["message"]).replace("\r\n", "\n").partition("\n")
     description = description.strip()
-    message_html = f"<pre>{escape(description)}</pre>" if description else ""
+    message_html = ""
+    if description:
+        message_html = f"<pre>{escape(description)}</pre>"
 
     # The first parent is the older side, as `git show` has it.
     parents = info["parents"]
@@ -62,8 +73,9 @@ def commit_page(answer: ToolResult, notebooks: Mapping[str, NotebookDiff], *, pr
 def _parents_html(parents: Sequence[str], name: str, prefix: str) -> str:
     if not parents:
         return "the first commit"
-    links = ", ".join(_commit_link(name, parent, prefix) for parent in parents)
-    return f"{'parents' if len(parents) > 1 else 'parent'} {links}"
+    label = "parents" if len(parents) > 1 else "parent"
+    links = [_commit_link(name, parent, prefix) for parent in parents]
+    return f"{label} {', '.join(links)}"
 
 
 def compare_page(
@@ -81,7 +93,8 @@ def compare_page(
     """
     info = answer.attributes
     name = info["repository"]
-    base, head = str(info["base_revision"]), str(info["head_revision"])
+    base = str(info["base_revision"])
+    head = str(info["head_revision"])
     rows = answer.table.to_pylist()
     ends = f"base={quote(base, safe='')}&head={quote(head, safe='')}"
     lines_url = f"{repository_url(prefix, name)}/-/compare/?{ends}&view={LINES_VIEW}"
@@ -142,7 +155,9 @@ def _commits(commits: ToolResult | str | None, name: str, base: str, head: str, 
     if len(rows) < total:
         summary += f", the newest {len(rows):,} shown"
 
-    list_html = f'<ul class="commits">{"".join(items)}</ul>' if items else ""
+    list_html = ""
+    if items:
+        list_html = f'<ul class="commits">{"".join(items)}</ul>'
     if len(rows) > _MAX_OPEN_COMMITS:
         return f"{start}<details><summary>{summary}</summary>{list_html}</details></section>"
     return f"{start}<p>{summary}</p>{list_html}</section>"
@@ -161,17 +176,20 @@ def _notices(answer: ToolResult) -> str:
     return "".join(f'<p class="quiet">{escape(notice)}</p>' for notice in answer.notices)
 
 
+@dataclass(frozen=True, slots=True)
 class _Sides:
     """The commits of both sides; the older one is empty before the first commit."""
 
-    def __init__(self, base: str, head: str) -> None:
-        self.base, self.head = base, head
+    base: str
+    head: str
 
     def url(self, prefix: str, name: str, row: Mapping[str, Any]) -> str:
         """Return the address of a changed file: on the newer side, or on the older one if it is gone."""
         is_deleted = row["status"] == "deleted"
         commit = self.base if is_deleted else self.head
-        return file_url(prefix, name, commit, row["path"]) if commit else ""
+        if not commit:
+            return ""
+        return file_url(prefix, name, commit, row["path"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,29 +208,35 @@ def _changed_files(
     notebooks: _Notebooks,
 ) -> str:
     """Return the table of changed files, and their patches within the limits of a page."""
-    rows, patches = [], []
+    rows: list[str] = []
+    patches: list[str] = []
     remaining_size = _MAX_PATCHES_SIZE
     hidden_patches = 0
     for number, row in enumerate(changed[:_MAX_FILES], 1):
-        path, patch = row["path"], row["patch"] or ""
+        path = row["path"]
+        patch = row["patch"] or ""
         cells_html = ""
         size = len(patch) + _LINE_SIZE * patch.count("\n")
         if path in notebooks.diffs:
             cells_html = changed_cells(notebooks.diffs[path], escape(path))
             size = len(cells_html)
 
-        # A bound per patch and one per page: a commit of 24 MB must not become a page of 24 MB.
-        has_patch = bool(cells_html or patch)
-        is_shown = has_patch and size <= min(_MAX_PATCH_SIZE, remaining_size)
         address = escape(sides.url(prefix, name, row))
-        rows.append(_file_row(row, f"#file-{number}" if is_shown else address))
-        if is_shown:
-            remaining_size -= size
-            lines_address = f"{escape(notebooks.lines_url)}#file-{number}" if cells_html else ""
-            heading = _patch_heading(path, number, address, lines_address)
-            patches.append(heading + (cells_html or _patch(patch, escape(path))))
-        elif has_patch or row["patch"] is None:
-            hidden_patches += 1
+        has_patch = bool(cells_html or patch)
+        # A bound per patch and one per page: a commit of 24 MB must not become a page of 24 MB.
+        if not has_patch or size > min(_MAX_PATCH_SIZE, remaining_size):
+            rows.append(_file_row(row, address))
+            if has_patch or row["patch"] is None:
+                hidden_patches += 1
+            continue
+
+        remaining_size -= size
+        rows.append(_file_row(row, f"#file-{number}"))
+        if cells_html:
+            lines_address = f"{escape(notebooks.lines_url)}#file-{number}"
+            patches.append(_patch_heading(path, number, address, lines_address) + cells_html)
+        else:
+            patches.append(_patch_heading(path, number, address) + _patch(patch, escape(path)))
 
     added = sum(row["additions"] or 0 for row in changed)
     removed = sum(row["deletions"] or 0 for row in changed)
@@ -220,7 +244,9 @@ def _changed_files(
     if len(changed) > _MAX_FILES:
         summary += f"; the first {_MAX_FILES:,} files are listed"
 
-    note = f'<p class="warn">{count_of(hidden_patches, "long patch")} not shown.</p>' if hidden_patches else ""
+    note = ""
+    if hidden_patches:
+        note = f'<p class="warn">{count_of(hidden_patches, "long patch")} not shown.</p>'
     return (
         f'<h2>Files</h2><p>{summary}</p><table class="files"><thead><tr><th scope="col">Path</th>'
         f'<th scope="col">Change</th><th scope="col">Lines</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
@@ -230,16 +256,19 @@ def _changed_files(
 
 def _file_row(row: Mapping[str, Any], target: str) -> str:
     """Return a row of the table of files; `target` is where its link goes, empty for no link."""
-    path_html = escape(row["path"])
-    link = f'<a href="{target}">{path_html}</a>' if target else path_html
+    name = escape(row["path"])
+    if target:
+        name = f'<a href="{target}">{name}</a>'
     if row.get("old_path") and row["old_path"] != row["path"]:
-        link += f' <span class="quiet">was {escape(row["old_path"])}</span>'
+        name += f' <span class="quiet">was {escape(row["old_path"])}</span>'
 
-    counts = "binary" if row["binary"] else _line_counts(row["additions"] or 0, row["deletions"] or 0)
-    return f"<tr><td>{link}</td><td>{escape(row['status'])}</td><td>{counts}</td></tr>"
+    counts = "binary"
+    if not row["binary"]:
+        counts = _line_counts(row["additions"] or 0, row["deletions"] or 0)
+    return f"<tr><td>{name}</td><td>{escape(row['status'])}</td><td>{counts}</td></tr>"
 
 
-def _patch_heading(path: str, number: int, address: str, lines_address: str) -> str:
+def _patch_heading(path: str, number: int, address: str, lines_address: str = "") -> str:
     """Return the heading of a patch: the path, and links to the file and to its lines, if there are addresses."""
     links = ""
     if address:
@@ -255,12 +284,14 @@ def _line_counts(added: int, removed: int) -> str:
 
 def _patch(patch: str, path_html: str) -> str:
     """Return a patch with the line numbers of both sides, without its header, which the page shows above it."""
-    rows = []
-    old_number = new_number = 0
+    rows: list[str] = []
+    old_number = 0
+    new_number = 0
     for line in patch.split("\n"):
         hunk = _HUNK.match(line)
         if hunk is not None:
-            old_number, new_number = int(hunk[1]), int(hunk[2])
+            old_number = int(hunk[1])
+            new_number = int(hunk[2])
             rows.append(_patch_row("hunk", "", "", escape(line[:_MAX_LINE_CHARS])))
             continue
 
@@ -298,5 +329,5 @@ def _patch(patch: str, path_html: str) -> str:
 
 def _patch_row(kind: str, old_number: int | str, new_number: int | str, text: str) -> str:
     """Return a line of a patch; `text` is HTML."""
-    class_attribute = f" class={kind}" if kind else ""
-    return f"<tr{class_attribute}><td>{old_number}</td><td>{new_number}</td><td>{text}</td></tr>"
+    tag = f"<tr class={kind}>" if kind else "<tr>"
+    return f"{tag}<td>{old_number}</td><td>{new_number}</td><td>{text}</td></tr>"

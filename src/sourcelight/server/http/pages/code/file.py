@@ -80,46 +80,67 @@ class FilePageView:
 def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Response:
     """Render a file; highlights the requested lines."""
     info = answer.attributes
-    name, path = info["repository"], info["path"]
-    texts: Sequence[str] = answer.table.column("line").to_pylist()
-    blame = _blame_cells(view.blame, name, prefix)
+    name = info["repository"]
+    path = info["path"]
     address = file_url(prefix, name, info["commit"], path)
-    lines = f"L{_line_range(view)}" if view.requested else ""
-    note = view.note
-    cells: CellTable | str = ""
-    if not view.as_lines:
-        cells = cell_table(path, texts, RequestedCells(view.requested, view.cell), blame, address)
-
-    if isinstance(cells, CellTable):
-        rows, summary = cells.rows, cells.summary
-        has_file_lines = cells.has_file_lines
-        query = f"{lines}&amp;view={LINES_VIEW}" if lines else f"view={LINES_VIEW}"
-        summary.append(f'<a href="{escape(address)}?{query}">Lines of the file</a>')
-    else:
-        rows, summary = _line_rows(texts, view, path, blame, address)
-        has_file_lines = True
-        note = note or cells
-        if is_jupyter(path):
-            # If a line is in no cell, the link back to the cells doesn't request it again.
-            query = f"?{lines}" if lines and view.as_lines else ""
-            summary.append(f'<a href="{escape(address)}{query}">Cells</a>')
-
+    shown = _shown_lines(answer, view, prefix)
     notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
-    if note:
-        notices += f'<p class="warn">{escape(note)}</p>'
+    if shown.note:
+        notices += f'<p class="warn">{escape(shown.note)}</p>'
 
     aside = _history(view, name, path, prefix) + _line_commits(view, name, prefix) + _outline(view, address)
     if aside:
         aside = f"<aside>{aside}</aside>"
 
+    # The page's script selects lines of the file by a click on their number.
+    table = '<table class="lines" data-file>' if shown.has_file_lines else '<table class="lines">'
     body = (
         f"{head(info, prefix, path)}{notices}{_file_actions(info, view, prefix)}"
-        f'<p class="quiet">{"; ".join(summary)}</p>'
+        f'<p class="quiet">{"; ".join(shown.summary)}</p>'
         '<div class="beside"><div class="scroll" role="region" aria-label="Lines of the file" tabindex="0">'
-        f'<table class="lines"{" data-file" if has_file_lines else ""}><tbody>{rows}</tbody></table></div>'
+        f"{table}<tbody>{shown.rows}</tbody></table></div>"
         f"{aside}</div>{_NAME_PANEL}"
     )
     return page(f"{path} \u00b7 {name}", body, prefix=prefix, wide=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _FileLines:
+    """The lines of a page, or the cells of a notebook in their place.
+
+    `rows` and `summary` are HTML; `note` says why something is missing. The numbers of lines select them if the lines
+    are those of the file.
+    """
+
+    rows: str
+    summary: list[str]
+    note: str
+    has_file_lines: bool
+
+
+def _shown_lines(answer: ToolResult, view: FilePageView, prefix: str) -> _FileLines:
+    """Return the lines of a file, or the cells of a notebook if these can be shown."""
+    info = answer.attributes
+    path = info["path"]
+    texts: Sequence[str] = answer.table.column("line").to_pylist()
+    blame = _blame_cells(view.blame, info["repository"], prefix)
+    address = file_url(prefix, info["repository"], info["commit"], path)
+    lines = f"L{_line_range(view)}" if view.requested else ""
+    cells: CellTable | str = ""
+    if not view.as_lines:
+        cells = cell_table(path, texts, RequestedCells(view.requested, view.cell), blame, address)
+
+    if isinstance(cells, CellTable):
+        query = f"{lines}&amp;view={LINES_VIEW}" if lines else f"view={LINES_VIEW}"
+        link = f'<a href="{escape(address)}?{query}">Lines of the file</a>'
+        return _FileLines(cells.rows, [*cells.summary, link], view.note, cells.has_file_lines)
+
+    rows, summary = _line_rows(texts, view, path, blame, address)
+    if is_jupyter(path):
+        # If a line is in no cell, the link back to the cells doesn't request it again.
+        query = f"?{lines}" if lines and view.as_lines else ""
+        summary.append(f'<a href="{escape(address)}{query}">Cells</a>')
+    return _FileLines(rows, summary, view.note or cells, has_file_lines=True)
 
 
 def _line_range(view: FilePageView) -> str:
@@ -127,7 +148,9 @@ def _line_range(view: FilePageView) -> str:
     if view.requested is None:
         return ""
     first, last = view.requested
-    return f"{first}" if first == last else f"{first}-{last}"
+    if first == last:
+        return f"{first}"
+    return f"{first}-{last}"
 
 
 def _line_rows(
@@ -136,8 +159,8 @@ def _line_rows(
     """Return the lines of a file as rows of HTML, with a note about their share of the file."""
     total = len(texts)
     first, last = view.requested or (0, 0)
-    start, end = 1, total
-
+    start = 1
+    end = total
     # A window around the requested line; links lead to the other windows.
     if total > MAX_LINES:
         start = min(max(1, first - _CONTEXT_LINES), max(1, total - MAX_LINES + 1))
@@ -179,10 +202,14 @@ def _line_rows(
 
 def _file_actions(info: Mapping[str, str], view: FilePageView, prefix: str) -> str:
     """Return links to other views of a file, a form for a name in it, and the way to it in Python."""
-    name, commit, path = info["repository"], info["commit"], info["path"]
+    name = info["repository"]
+    commit = info["commit"]
+    path = info["path"]
     address = file_url(prefix, name, commit, path, view.requested)
-    base_address = address.partition("?")[0]
-    shown_view = f'<input type="hidden" name="view" value="{LINES_VIEW}">' if view.as_lines else ""
+    base_address, _, _ = address.partition("?")
+    view_field = ""
+    if view.as_lines:
+        view_field = f'<input type="hidden" name="view" value="{LINES_VIEW}">'
     symbol = f"{repository_url(prefix, name, commit)}/-/symbol/{quote(path, errors='replace')}"
     lines_form = (
         f'<form class="inline" action="{escape(base_address)}">'
@@ -190,7 +217,7 @@ def _file_actions(info: Mapping[str, str], view: FilePageView, prefix: str) -> s
         'pattern="[0-9]+(-[0-9]+)?" maxlength="20"><button>Show</button>'
         '<button name="blame" value="1">Blame</button><button name="history" value="1" '
         'title="History of the lines, or of the whole file if no lines are given">History</button>'
-        f"{shown_view}</form>"
+        f"{view_field}</form>"
     )
     name_form = (
         f'<form class="inline" action="{escape(symbol)}">'
@@ -250,8 +277,11 @@ def _line_commits(view: FilePageView, name: str, prefix: str) -> str:
     counts = Counter(row["commit"] for row in rows)
     by_commit = {row["commit"]: row for row in rows}
     newest = sorted(by_commit.values(), key=lambda row: str(row["commit_date"]), reverse=True)
-    items = [_commit_item(row, name, prefix, [count_of(counts[row["commit"]], "line")]) for row in newest[:MAX_LISTED]]
-    return f"<h2>{title}</h2><ul>{''.join(items)}</ul>"
+    items = ""
+    for row in newest[:MAX_LISTED]:
+        line_count = count_of(counts[row["commit"]], "line")
+        items += _commit_item(row, name, prefix, [line_count])
+    return f"<h2>{title}</h2><ul>{items}</ul>"
 
 
 def _history(view: FilePageView, name: str, path: str, prefix: str) -> str:
@@ -260,9 +290,13 @@ def _history(view: FilePageView, name: str, path: str, prefix: str) -> str:
     if history is None:
         return ""
 
-    title, added, removed = "History of the file", "additions", "deletions"
-    if view.requested is not None:
-        title, added, removed = "History of the highlighted lines", "added", "removed"
+    # The two tables name their columns differently.
+    if view.requested is None:
+        title = "History of the file"
+        added, removed = "additions", "deletions"
+    else:
+        title = "History of the highlighted lines"
+        added, removed = "added", "removed"
 
     rows = history.table.to_pylist()
     items = []
@@ -291,13 +325,15 @@ def _outline(view: FilePageView, address: str) -> str:
         link = f'<a href="{escape(view.outline_url)}" data-load>Show definitions</a>'
         return f'{start}<p class="quiet">{link}</p></section>'
 
-    rows = [] if view.outline is None else view.outline.table.to_pylist()[:MAX_LISTED]
-    if not rows:
+    if view.outline is None:
         return ""
 
-    items = "".join(
-        f'<li><a href="{escape(address)}?L{row["line_number"]}"><code>{escape(row["symbol"])}</code></a> '
-        f'<span class="kind">{escape(row["kind"] or "")}</span></li>'
-        for row in rows
-    )
+    items = ""
+    for row in view.outline.table.to_pylist()[:MAX_LISTED]:
+        items += (
+            f'<li><a href="{escape(address)}?L{row["line_number"]}"><code>{escape(row["symbol"])}</code></a> '
+            f'<span class="kind">{escape(row["kind"] or "")}</span></li>'
+        )
+    if not items:
+        return ""
     return f"{start}<ul>{items}</ul></section>"
