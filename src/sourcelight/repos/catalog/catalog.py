@@ -14,9 +14,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import NoRepositories, RepositoryNotFound
 from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.catalog.changes import ChangeDetector, has_modified
-from sourcelight.repos.catalog.config import SettingsFiles
 from sourcelight.repos.catalog.entries import ONLY_FILES_LEFT, CatalogEntry, RepositoryMemory
 from sourcelight.repos.catalog.naming import Memory, arrange
+from sourcelight.repos.catalog.settings_files import SettingsFiles
 from sourcelight.repos.catalog.visibility import Root, ServicePolicy
 from sourcelight.repos.description import stamp_files
 from sourcelight.repos.discovery import (

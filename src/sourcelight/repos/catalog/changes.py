@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from sourcelight.repos.catalog.config import SettingsFiles
 from sourcelight.repos.catalog.entries import CatalogEntry
+from sourcelight.repos.catalog.settings_files import SettingsFiles
 from sourcelight.repos.catalog.watches import MIN_CALM_LOOKS, FileWatch
 
 

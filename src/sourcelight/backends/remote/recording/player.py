@@ -149,9 +149,9 @@ class Player:
     def _earlier_replies(self, number: int, position: int) -> dict[int, int]:
         """Return the awaited positions before `position`, by the numbers of other requests."""
         # A copy, as threads of other clients change the dictionary.
-        others = dict(self._awaited)
-        others.pop(number, None)
-        return {other: awaited for other, awaited in others.items() if awaited < position}
+        positions = dict(self._awaited)
+        positions.pop(number, None)
+        return {other: awaited for other, awaited in positions.items() if awaited < position}
 
     async def _timed_replies(self, entry: _RecordedCall) -> AsyncIterator[RecordedReply]:
         number = entry.request.number

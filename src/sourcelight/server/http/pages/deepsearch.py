@@ -67,7 +67,7 @@ _CHANGES: Mapping[str, Mapping[str, bool]] = {
     "unshare": {"shared": False},
     "delete": {"delete": True},
 }
-"""What the buttons of a conversation change, by their value."""
+"""The changes that the buttons of a conversation ask for, by the value of the button."""
 
 _NO_ACCOUNT = "Deep search stores conversations per account. Sign in first."
 _SWITCHED_OFF = "Deep search is turned off on this service."

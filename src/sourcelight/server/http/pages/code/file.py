@@ -83,29 +83,29 @@ def file_page(answer: ToolResult, view: FilePageView, *, prefix: str) -> Respons
     name = info["repository"]
     path = info["path"]
     address = file_url(prefix, name, info["commit"], path)
-    shown = _shown_lines(answer, view, prefix)
+    lines = _page_lines(answer, view, prefix)
     notices = "".join(f"<p>{escape(notice)}</p>" for notice in answer.notices)
-    if shown.note:
-        notices += f'<p class="warn">{escape(shown.note)}</p>'
+    if lines.note:
+        notices += f'<p class="warn">{escape(lines.note)}</p>'
 
     aside = _history(view, name, path, prefix) + _line_commits(view, name, prefix) + _outline(view, address)
     if aside:
         aside = f"<aside>{aside}</aside>"
 
     # The page's script selects lines of the file by a click on their number.
-    table = '<table class="lines" data-file>' if shown.has_file_lines else '<table class="lines">'
+    table = '<table class="lines" data-file>' if lines.has_file_lines else '<table class="lines">'
     body = (
         f"{head(info, prefix, path)}{notices}{_file_actions(info, view, prefix)}"
-        f'<p class="quiet">{"; ".join(shown.summary)}</p>'
+        f'<p class="quiet">{"; ".join(lines.summary)}</p>'
         '<div class="beside"><div class="scroll" role="region" aria-label="Lines of the file" tabindex="0">'
-        f"{table}<tbody>{shown.rows}</tbody></table></div>"
+        f"{table}<tbody>{lines.rows}</tbody></table></div>"
         f"{aside}</div>{_NAME_PANEL}"
     )
     return page(f"{path} \u00b7 {name}", body, prefix=prefix, wide=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _FileLines:
+class _PageLines:
     """The lines of a page, or the cells of a notebook in their place.
 
     `rows` and `summary` are HTML; `note` says why something is missing. The numbers of lines select them if the lines
@@ -118,7 +118,7 @@ class _FileLines:
     has_file_lines: bool
 
 
-def _shown_lines(answer: ToolResult, view: FilePageView, prefix: str) -> _FileLines:
+def _page_lines(answer: ToolResult, view: FilePageView, prefix: str) -> _PageLines:
     """Return the lines of a file, or the cells of a notebook if these can be shown."""
     info = answer.attributes
     path = info["path"]
@@ -133,14 +133,14 @@ def _shown_lines(answer: ToolResult, view: FilePageView, prefix: str) -> _FileLi
     if isinstance(cells, CellTable):
         query = f"{lines}&amp;view={LINES_VIEW}" if lines else f"view={LINES_VIEW}"
         link = f'<a href="{escape(address)}?{query}">Lines of the file</a>'
-        return _FileLines(cells.rows, [*cells.summary, link], view.note, cells.has_file_lines)
+        return _PageLines(cells.rows, [*cells.summary, link], view.note, cells.has_file_lines)
 
     rows, summary = _line_rows(texts, view, path, blame, address)
     if is_jupyter(path):
         # If a line is in no cell, the link back to the cells doesn't request it again.
         query = f"?{lines}" if lines and view.as_lines else ""
         summary.append(f'<a href="{escape(address)}{query}">Cells</a>')
-    return _FileLines(rows, summary, view.note or cells, has_file_lines=True)
+    return _PageLines(rows, summary, view.note or cells, has_file_lines=True)
 
 
 def _line_range(view: FilePageView) -> str:
