@@ -363,6 +363,9 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     if kind == "command" and lookup.owner and not is_repository(work, lookup.owner):
         return None  # "how do I build URLs"
 
+    if kind == "image":
+        return find_base_image(work, name, notes, lookup.owner)
+
     find = _OF_BUILDS.get(kind)
     return find_field(work, kind, name, lookup.owner, lookup.group, notes) if find is None else find(work, name, notes)
 
@@ -370,7 +373,6 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
 _ACTIONS = {"compile": "build"}
 _OF_BUILDS: Mapping[str, Callable[[Work, str, list[str]], Finding | None]] = {
     "manager": lambda work, _, notes: find_key(work, "packageManager", "", notes),
-    "image": find_base_image,
     "tested": find_tested_versions,
     "command": lambda work, name, notes: find_command(work, _ACTIONS.get(name.lower(), name.lower()), notes),
     "extra": list_extra,

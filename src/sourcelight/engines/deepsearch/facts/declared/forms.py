@@ -93,6 +93,7 @@ DECLARED_FORMS: Mapping[str, Mapping[str, DeclaredForm]] = {
         **_make_statement("function"),
         "CMake": DeclaredForm(rf"{_START}function[ \t]*\(", "lines that begin with function(", any_case=True),
         **_make_rule("function"),
+        "Starlark": _make_head("def"),
     },
     "class": {
         "Swift": _make_head("class", _SWIFT, behind=r"[ \t]+[A-Z]"),

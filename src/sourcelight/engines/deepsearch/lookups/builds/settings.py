@@ -154,14 +154,16 @@ def _is_of(work: Work, path: str, owner: str) -> bool:
     return normalize(owner) in names
 
 
-def find_base_image(work: Work, name: str, notes: list[str]) -> Finding | None:
-    """Return the images that the only Dockerfile nearest to the top builds from.
+def find_base_image(work: Work, name: str, notes: list[str], file: str = "") -> Finding | None:
+    """Return the images that a file, or the only Dockerfile nearest to the top, builds from.
 
     With the `name` of an image, such as ``alpine``, None unless one of them is called so.
     """
     texts = FileTexts(work.context)
-    queries = make_queries(work, f"type:path file:{quote_value(_DOCKERFILES)}")
-    paths = [row for row in run_searches(work, queries, notes) if row["path"] and rank_of(row["path"]) <= 1]
+    pattern = f"^{escape_regexp(file)}$" if file else _DOCKERFILES
+    queries = make_queries(work, f"type:path file:{quote_value(pattern)}")
+    rows = [row for row in run_searches(work, queries, notes) if row["path"]]
+    paths = rows if file else [row for row in rows if rank_of(row["path"]) <= 1]
     if not paths or len(work.inquiry.pins) > 1:
         return None
 

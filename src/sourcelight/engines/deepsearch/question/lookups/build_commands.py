@@ -118,6 +118,14 @@ IMAGE_FORMS = (
         {allow_words("does do is are used by of for in it the docker dockerfile image container use have build from")}
         """
     ),
+    # "Which base image does build/Dockerfile use?"
+    make_form(
+        r"""
+        (?:which|what)(?:\s+is)?(?:\s+the)?\s+(?:docker\s+|container\s+)?base\s+image\s+(?:does|do|is|of|in)\s+
+        (?:the\s+)?(?P<owner>`?(?:[\w.-]+/)+[\w.-]*(?:Docker|Container)file[\w.-]*`?)
+        (?:\s+(?:use|uses|have|has|build\s+from|start\s+from|based\s+on))?
+        """
+    ),
     # "Which Alpine version is the Docker image based on?", "Which version of alpine does the Dockerfile use?"
     make_form(
         rf"""
