@@ -42,7 +42,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("Does src/wheel.c include math.h?", "No: no line of `src/wheel.c` has `math.h`"),
         ("Which modules import Data.Map?", "**2** files import `Data.Map`"),
         ("Who imports json?", "**1** file imports `json`"),
-        # A manifest lists packages.
+        # A manifest lists packages, and a name without an ending is one.
+        ("Does `mill` depend on left?", "Yes: `package.json` lists `left` `1.0.0`"),
         ("Does package.json require left?", "Yes: `package.json` lists `left` `1.0.0`"),
     ],
 )

@@ -267,7 +267,8 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
         return Lookup("line", path=groups["path"].strip("`"), line=int(groups["line"]), is_when=_asks_when(groups))
     if kind == "imports":
         name, path = _bare(groups.get("name", "")), groups["path"].strip("`")
-        if name and _MANIFEST.search(path) is not None:
+        # A name in quotation marks without an ending is a package: "does `dns-cli` depend on X".
+        if name and (_MANIFEST.search(path) is not None or re.search(r"\.\w{1,10}$", path) is None):
             return None
         is_use = (groups.get("verb") or "").lower().startswith(("use", "depend", "pull"))
         return Lookup("imports", name, path=path, asks="use" if is_use else "")
