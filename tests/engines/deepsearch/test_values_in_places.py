@@ -67,6 +67,24 @@ FILES: dict[str | bytes, str | bytes | None] = {
         "class Stove:\n    burners = 4\n\n    def light(self):\n        fuel_kind = 'gas'\n        return fuel_kind\n"
         "\n    def grow(self):\n        cook(ember_size=3)\n"
     ),
+    "src/oven_data.f90": (
+        "module oven_data\n  type :: oven\n#ifdef WIDE\n    integer :: racks\n#endif\n"
+        "    logical :: vent_open=.false. !< vent_open = .true.\n  end type\nend module\n"
+    ),
+    "src/oven/hours.clj": "(ns oven.hours)\n(def NOON oven.time/noon)\n",
+    "lib/oven/setup.rb": "class Setup\n  def initialize\n    configure :whiny_doors, true\n  end\nend\n",
+    "roles/defaults/main.yml": 'oven_worker_count: "1024"\n',
+    "net/Oven.csproj": (
+        "<Project>\n  <PropertyGroup>\n    <LangVersion>latest</LangVersion>\n  </PropertyGroup>\n</Project>\n"
+    ),
+    "ml/server.ml": (
+        "let serve\n    ?(tls_ready = false)\n    ?(backlog = 5)\n    handler =\n  handler backlog tls_ready\n"
+    ),
+    "ml/alias.ml": "let start = Server.serve\n",
+    "src/segment.erl": "-record(segment, {\n  compactions = 0 :: non_neg_integer()\n}).\n",
+    "java/Schema.java": "public @interface Schema {\n  boolean makeTypes() default true;\n}\n",
+    "bin/heat": '#!/bin/bash\nheat_unit="off"\nreadonly HEAT_MODE=0755\necho "${deg}${heat_unit:-C}"\n',
+    "deploy/values.yaml": "livenessProbe:\n  periodSeconds: 10\nreadinessProbe:\n  periodSeconds: 20\n",
     "configure.ac": "AC_PREREQ([2.53])\nAC_INIT([kiln], [1.0])\n",
     "docs/index.md": "Set `heat_limit = 900`.\n",
 }  # fmt: skip
@@ -112,6 +130,17 @@ def lead_of(engine: LocalEngine, question: str) -> str:
         ("What is replay_dir in SETTINGS?", "`replay_dir` is set to `os.path.expanduser('~/.kiln/')`, in `app/settin"),
         ("What is soak_time set to in OTHERS?", "`soak_time` is set to `9`, in `app/settings.py`"),
         ("What is fuel_kind set to in Stove?", "`fuel_kind` is set to `'gas'`, in `app/stove.py`"),
+        ("What's the default of vent_open?", "`vent_open` is set to `.false.`, in `src/oven_data.f90`, line 6"),
+        ("What's NOON in oven.hours?", "`NOON` is set to `oven.time/noon`, in `src/oven/hours.clj`"),
+        ("What does whiny_doors default to?", "`whiny_doors` is set to `true`, in `lib/oven/setup.rb`"),
+        ("What's the default oven_worker_count?", '`oven_worker_count` is set to `"1024"`, in `roles/defaults/main'),
+        ("What is LangVersion set to in Oven.csproj?", "`LangVersion` is set to `latest`, in `net/Oven.csproj`"),
+        ("What does tls_ready default to in server.ml?", "The default of `tls_ready` is `false`, in `ml/server.ml`"),
+        ("What's the default of compactions in the segment record?", "The default of `compactions` is `0`, in `src/s"),
+        ("What does makeTypes default to in Schema?", "The default of `makeTypes` is `true`, in `java/Schema"),
+        ("What's HEAT_MODE?", "`HEAT_MODE` is set to `0755`, in `bin/heat`"),
+        ("What's the default periodSeconds of the readinessProbe?", "`periodSeconds` is set to `20`, in `deploy/v"),
+        ("What does soak_time equal in OTHERS?", "`soak_time` is set to `9`, in `app/settings.py`"),
         ("Which version does AC_PREREQ ask for in configure.ac?", "`AC_PREREQ` is set to `2.53`, in `configure.ac`"),
     ],
 )  # fmt: skip
@@ -129,6 +158,9 @@ def test_a_value_is_found_where_the_question_says(engine: LocalEngine, question:
         ("What is ember_size set to in Stove?", "`3`"),
         ("What's the default of shelf_count in oven_log?", "`2`"),
         ("What's the default tries of the kiln plugin?", "`3`"),
+        # What replaces an absent variable in a text, where the script sets it; another name for the owner.
+        ("What does heat_unit default to?", "`C`"),
+        ("What's the default port of Alias.start?", "`Server.serve`"),
         # Another record, another literal, a document, a file that has no such name.
         ("What's the default of layers in the clay record?", "`3`"),
         ("What is soak_time set to in SETTINGS?", "`9`"),
@@ -166,6 +198,7 @@ def test_a_line_gives_a_name_its_value(line: str, name: str, path: str, value: s
         ("if size == 5:", "a.py"), ("if size = 5", "a.rb"), ("// size = 5", "a.js"), ("x = y - size", "a.py"),
         ('print("size = 5")', "a.py"), ("size: number;", "a.ts"), ("size => size + 1", "a.js"),
         ("return size = 5", "a.c"),
+        ("self.child.size = 5", "a.py"),
         ("resize = 5", "a.py"), ("size_t = 5", "a.c"), ("size(5) = 5", "a.jl"), ("# size = 5", "a.toml"),
     ],
 )  # fmt: skip

@@ -148,15 +148,15 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
 
     if not definitions:
         return _find_undefined(lookup, work, queries, notes)
-    if lookup.kind == "value" and _PLAIN_WORD.fullmatch(lookup.name):
-        # "What is timeout set to": a function of a plain word is no value, and neither is a variable of a test.
-        locations = [location for location in definitions if not location.rank]
-        return find_value(work, locations, lookup.name, queries, notes) if locations else None
-
     if lookup.kind == "value" and lookup.owner:
         # What the place has there, rather than where the name is defined.
         value = find_value(work, definitions, lookup.name, queries, notes)
         return value or find_scoped_value(work, lookup.name, lookup.owner, queries, notes)
+
+    if lookup.kind == "value" and _PLAIN_WORD.fullmatch(lookup.name):
+        # "What is timeout set to": a function of a plain word is no value, and neither is a variable of a test.
+        locations = [location for location in definitions if not location.rank]
+        return find_value(work, locations, lookup.name, queries, notes) if locations else None
 
     find = _OF_DEFINITION.get(lookup.kind)
     if lookup.kind == "callers" and lookup.owner:
@@ -186,6 +186,7 @@ def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[
 
     if lookup.kind == "value" and not _PLAIN_WORD.fullmatch(lookup.name):
         assigned_value = find_assigned_value(work, lookup.name, "", queries, notes)
+        assigned_value = assigned_value or find_scoped_value(work, lookup.name, "", queries, notes)
         if assigned_value is not None:
             return assigned_value
 

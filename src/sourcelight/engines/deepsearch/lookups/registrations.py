@@ -18,7 +18,9 @@ from sourcelight.engines.deepsearch.source.functions import lines_around
 from sourcelight.engines.deepsearch.source.values import Parameter, parameters_of, read_parameters
 from sourcelight.engines.search import Target
 
-_SETTERS = re.compile(r"^(?:set|set_?default|set_?option|put|default|config|define|register_?option)$", re.IGNORECASE)
+_SETTERS = re.compile(
+    r"^(?:set|set_?default|set_?option|put|default|config|configure|define|register_?option)$", re.IGNORECASE
+)
 _FLAGS = re.compile(
     r"^(?:String|Int|Int64|Int32|Uint|Uint64|Uint32|Bool|Duration|Float64|Float32|StringSlice)(?P<var>Var)?(?P<short>P)?$"
 )

@@ -45,7 +45,9 @@ from sourcelight.engines.deepsearch.lookups.prose_values.names import (
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, read_value_question
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     BindingMatch,
+    is_set_in_shell,
     look_around,
+    without_second_readings,
 )
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
@@ -121,6 +123,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
     is_stated = (
         is_clear
         and not _has_rival(question, best[0], matches)
+        and not is_set_in_shell(best[0], matches)
         and _is_asked(question, best[0], name, work.inquiry.question)
     )
     if question.is_default and (not is_stated or is_null(best[0].binding.value)):
@@ -161,7 +164,7 @@ def _may_answer(
 def _is_alias(item: BindingMatch, owner: str, setting: str) -> bool:
     """Return whether a binding gives an owner another name, which says nothing of its parameter or setting."""
     name, value = item.binding.name, item.binding.value
-    is_of_owner = bool(setting) and name == owner and setting.casefold() not in owner.casefold()
+    is_of_owner = bool(setting) and name == last_part(owner) and setting.casefold() not in owner.casefold()
     is_name = re.fullmatch(r"[A-Za-z_][\w.:']*", value) is not None and value.lower() not in _BOOLEANS
     return is_of_owner and is_name and not is_null(value)
 
@@ -267,22 +270,7 @@ def _find(
         if is_code and look_around(texts, question, item):
             code_matches.append(item)
 
-    return _without_second_readings(code_matches)
-
-
-def _without_second_readings(matches: Sequence[BindingMatch]) -> list[BindingMatch]:
-    """Return one reading of each line: a fallback, as in ``SIZE="${SIZE:-5}"``, is a part of an assignment."""
-    fallbacks = {
-        (item.target.repository.name, item.path, item.line, item.binding.name)
-        for item in matches
-        if item.binding.form == "fallback"
-    }
-    return [
-        item
-        for item in matches
-        if item.binding.form == "fallback"
-        or (item.target.repository.name, item.path, item.line, item.binding.name) not in fallbacks
-    ]
+    return without_second_readings(code_matches)
 
 
 def _has_rival(question: ValueQuestion, best: BindingMatch, matches: Sequence[BindingMatch]) -> bool:

@@ -400,3 +400,35 @@ def _opening_texts(lines: Sequence[str], item: BindingMatch) -> list[str]:
             return openings
 
     return openings
+
+
+def is_set_in_shell(best: BindingMatch, matches: Sequence[BindingMatch]) -> bool:
+    """Return whether a script sets the variable for whose absence another one of its lines has a value.
+
+    What replaces ``${unit:-C}`` in a text is no default where the script begins with ``unit="off"``.
+    """
+    if best.binding.form != "fallback" or not re.search(r"\.(?:sh|bash|zsh)$|(?:^|/)[^./]+$", best.path):
+        return False
+
+    return any(
+        item.path == best.path
+        and item.binding.form == "assigned"
+        and item.binding.name == best.binding.name
+        and item.binding.value.strip("\"'") != best.binding.value
+        for item in matches
+    )
+
+
+def without_second_readings(matches: Sequence[BindingMatch]) -> list[BindingMatch]:
+    """Return one reading of each line: a fallback, as in ``SIZE="${SIZE:-5}"``, is a part of an assignment."""
+    fallbacks = {
+        (item.target.repository.name, item.path, item.line, item.binding.name)
+        for item in matches
+        if item.binding.form == "fallback"
+    }
+    return [
+        item
+        for item in matches
+        if item.binding.form == "fallback"
+        or (item.target.repository.name, item.path, item.line, item.binding.name) not in fallbacks
+    ]

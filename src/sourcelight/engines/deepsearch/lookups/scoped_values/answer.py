@@ -36,6 +36,8 @@ from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search import Target
 
 _MAX_ROWS, _MAX_LINE = 400, 600
+_MARKED = re.compile(r"\w*(?:_\w|[a-z\d][A-Z]|[A-Z]{2})\w*")
+"""A name that can't be a word of prose."""
 _ALTERED = re.compile(r"\balter\s.*\b(?:set|drop)\s+default\b|^\s*alter\s+column\b", re.IGNORECASE)
 """A migration that changes the default of a column."""
 _CONSTANT = re.compile(r"\s*(?:[\w@]+\s+)*?(?:const|constexpr|final|readonly)\s|\s*#\s*define\s")
@@ -46,6 +48,10 @@ _HOLDER = re.compile(
     r"|defstruct|Config\w*|Options?|Settings|Defaults?)\b|[dD]efaults?\b|-record",
 )
 """A head whose members have values at first."""
+_OF_DEFAULTS = re.compile(
+    r"(?:^|/)(?:[\w-]+[._-])?defaults?(?:/[\w.-]+)?\.(?:ya?ml|json|toml|ini|cfg|conf|properties)$"
+)
+"""Files of configuration that are called defaults, or are in a directory of this name."""
 _WITH_INITIALIZERS = frozenset({"Objective-C", "Objective-C++"})
 """Languages without values of members in their declarations, which an initializer sets instead."""
 _WITH_PLAIN_VALUES = frozenset({
@@ -105,7 +111,7 @@ def find_scoped_value(
         The name as written; a sign of a variable before it isn't a part of it.
     scope
         The words of the question for the place, such as "the ref record" or "list.gleam". Each has to name the file or
-        something around the line.
+        something around the line. Without one, a name that isn't a plain word must have one value in all of the code.
     queries, notes
         Searches and remarks for the answer; the ones made here are added.
     is_default
@@ -113,7 +119,7 @@ def find_scoped_value(
     """
     bare = _bare(name)
     words = scope_words(scope)
-    if not bare or not words:
+    if not bare or (not words and _MARKED.fullmatch(bare) is None):
         return None
 
     texts = FileTexts(work.context)
@@ -123,6 +129,10 @@ def find_scoped_value(
     holder_lines = [line for line in lines if names and names <= {name for head in line.heads for name in head.names}]
     migration_lines = [line for line in lines if _ALTERED.search(line.text) is not None]
     lines = [*holder_lines, *migration_lines] if holder_lines else lines
+    if not words:
+        lines = [line for line in lines if rank_of(line.path) <= 1]
+        is_clear = len({line.value for line in lines if line.line_value is not None}) == 1
+        lines = lines if is_clear else []
     return _state(work, texts, bare, lines, queries, notes, is_default=is_default)
 
 
@@ -137,12 +147,17 @@ def find_declared_default(work: Work, name: str, queries: list[str], notes: list
 
     texts = FileTexts(work.context)
     for member in (bare, f"_{bare}", f"m_{bare}", f"{bare}_"):
-        lines = [line for line in _lines_in_scope(work, texts, member, (), queries, notes) if not rank_of(line.path)]
+        lines = [line for line in _lines_in_scope(work, texts, member, (), queries, notes) if _may_declare(line)]
         finding = _state(work, texts, member, lines, queries, notes, is_default=True, is_declared=True)
         if finding is not None:
             return finding
 
     return None
+
+
+def _may_declare(line: _ScopedLine) -> bool:
+    """Return whether a line is of the code itself, or of a file of defaults."""
+    return not rank_of(line.path) or (rank_of(line.path) == 1 and _OF_DEFAULTS.search(line.path) is not None)
 
 
 def _bare(name: str) -> str:
@@ -188,7 +203,7 @@ def _state(
     if is_declared:
         value_lines = [line for line in value_lines if _is_declaration(line)]
 
-    is_unread = any(not line.value for line in value_lines)
+    is_unread = any(not line.value or _is_of_itself(line, name) for line in value_lines)
     is_changed = not is_default and any(line.line_value is None and _is_set(line, name) for line in lines)
     is_altered = any(_ALTERED.search(line.text) is not None for line in lines)
     is_conditional = any(_is_conditional(line) for line in value_lines)
@@ -263,6 +278,13 @@ def _is_variable(line: _ScopedLine) -> bool:
     return is_plain and not is_of_atoms and line.value.lower() not in _WORDS_OF_LANGUAGES
 
 
+def _is_of_itself(line: _ScopedLine, name: str) -> bool:
+    """Return whether a script passes on or changes the value of its variable: ``SIZE="${SIZE:-$(read_size)}"``."""
+    return (
+        re.search(rf"\$\{{?{re.escape(name)}(?!\w)", line.value) is not None and _REPLACED.fullmatch(line.value) is None
+    )
+
+
 def _is_argument(line: _ScopedLine) -> bool:
     """Return whether a line gives its value to a parameter of a call, rather than to a name of its own."""
     nearest = line.heads[0] if line.heads else None
@@ -282,7 +304,8 @@ def _is_default(line: _ScopedLine) -> bool:
 
 def _is_declaration(line: _ScopedLine) -> bool:
     """Return whether a line declares a member with its value, or sets one that a constructor makes ready."""
-    if line.is_called_default:
+    is_of_defaults = _OF_DEFAULTS.search(line.path) is not None and line.text[:1].strip() != ""
+    if line.is_called_default or is_of_defaults:
         return True
 
     nearest = line.heads[0] if line.heads else None
@@ -310,11 +333,14 @@ def _candidate(texts: FileTexts, line: _ScopedLine, name: str, *, is_default: bo
     nearest = line.heads[0] if line.heads else None
     is_record = nearest is not None and nearest.text.lstrip().startswith("-record")
     value, end_line = line.value, line.number if line.line_value is None else line.line_value.end_line
-    replaced = _REPLACED.fullmatch(value) if is_default else None
+    # A script that passes its own variable on has what replaces it as the default.
+    is_passed_on = re.search(rf"\$\{{?{re.escape(name)}(?!\w)", value) is not None
+    replaced = _REPLACED.fullmatch(value) if is_default or is_passed_on else None
     if replaced is not None:
         value = replaced["shell"] or replaced["vim"] or ""
 
-    is_called_default = line.is_called_default or _is_parameter(line) or is_record or replaced is not None
+    is_given = line.line_value is not None and line.line_value.is_default
+    is_called_default = is_given or _is_parameter(line) or is_record or replaced is not None
     subject = f"The default of {code(name)}" if is_called_default else code(name)
     evidence = texts.evidence(line.target, line.path, line.number, end_line, "definition", 1.0, (name,))
     return ValueCandidate(value, subject, line.path, [evidence], rank_of(line.path), line.target.repository.name)

@@ -30,6 +30,12 @@ _GLOBAL_OF_VIM = re.compile(
 _NAMES_OF_PERL = re.compile(
     r"\s*has\s+\[\s*qw[(\[/](?P<names>[\w\s]{1,200})[)\]/]\s*\]\s*=>\s*(?P<value>-?\d[\w.]*|'[^']*+'|\"[^\"]*+\")\s*;"
 )
+_MEMBER_OF_ANNOTATION = re.compile(
+    r"^\s*(?:(?:public|abstract)\s+)*[\w.<>?\[\]]+\s+(?P<name>\w+)\(\)\s*default\s+(?P<value>[^;]{1,200}+);"
+)
+_ELEMENT = re.compile(r"^\s*<(?P<name>[\w.-]+)(?:\s[^<>]*)?>(?P<value>[^<>]{1,200}+)</(?P=name)>\s*$")
+"""A value of XML, as build files of .NET and Maven have it."""
+_XML = re.compile(r"\.(?:[cfv]sproj|props|targets|xml|nuspec|config|plist)$")
 _ATTRIBUTE = re.compile(r"\s*@(?P<name>[a-z]\w*)\s+(?!do\b)(?=\S)")
 _INSTRUCTION = re.compile(r"^\s*(?i:ENV|ARG)\s+(?P<name>\w+)[ =]\s*(?P<value>\"[^\"]*+\"|'[^']*+'|\S++)\s*$")
 
@@ -56,7 +62,7 @@ class LineValue:
     is_default: bool = False
 
 
-_OF_DEFAULTS = (_CONVENTION, _GLOBAL_OF_VIM)
+_OF_DEFAULTS = (_CONVENTION, _GLOBAL_OF_VIM, _MEMBER_OF_ANNOTATION)
 
 
 def read_call(lines: Sequence[str], number: int, name: str, path: str) -> LineValue | None:
@@ -73,6 +79,8 @@ def read_call(lines: Sequence[str], number: int, name: str, path: str) -> LineVa
         (_INSTRUCTION, _DOCKER.search(path) is not None),
         (_CONVENTION, path.endswith((".kt", ".kts", ".gradle", ".groovy", ".java"))),
         (_GLOBAL_OF_VIM, path.endswith(".vim")),
+        (_MEMBER_OF_ANNOTATION, path.endswith(".java")),
+        (_ELEMENT, _XML.search(path) is not None),
         (_MACRO, language_of(path) in {"C", "C++", "Objective-C", "Objective-C++"} and not text.endswith("\\")),
     )
     for pattern, is_of_language in patterns:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.lookups.scoped_values.readings import MAX_LINE, segment_before, without_texts
 
 _MAX_LINES, _MAX_HEADS = 2_000, 12
@@ -27,6 +28,7 @@ _KEYWORD = re.compile(
     r"[\"'`@(]{0,2}(?P<name>[A-Za-z_$@][\w$.:@!?-]*)",
     re.IGNORECASE,
 )
+_NO_HEAD = re.compile(r"\s*(?:#(?!\[)|//|--(?:\s|$)|/\*|\*(?:\s|/|$)|!|%|;)")
 _RECORD = re.compile(r"\s*-\s*record\(\s*'?(?P<name>\w+)")
 _SECTION = re.compile(r"\s*\[{1,2}\s*(?P<name>[^\[\]\n]{1,120}?)\s*\]{1,2}\s*(?:[#;].*)?$")
 _TARGET = re.compile(
@@ -52,6 +54,7 @@ _PREPARING = re.compile(
     r"init|default|new\b|create|constructor|setup|set_?up|config|setting|option|prepare|make|build|common|__construct",
     re.IGNORECASE,
 )
+_ENDING = re.compile(r"\w\.[A-Za-z]\w*$")
 _KIND_WORDS = frozenset({
     "the", "a", "an", "its", "this", "class", "struct", "interface", "enum", "trait", "record", "object", "module",
     "namespace", "type", "message", "service", "function", "method", "macro", "table", "variable", "resource", "file",
@@ -136,6 +139,10 @@ def _lines_around(lines: Sequence[str], number: int) -> Iterator[str]:
                 yield line
             continue
 
+        # Comments and lines of a preprocessor have an indentation of their own.
+        if _NO_HEAD.match(line) is not None:
+            continue
+
         indentation = _indentation(line)
         if is_bracket and indentation <= width:
             yield line
@@ -144,7 +151,7 @@ def _lines_around(lines: Sequence[str], number: int) -> Iterator[str]:
             is_closing = stripped[0] in ")]}" and len(stripped) < 3
             width = indentation
             is_bracket = stripped in {"{", "(", "["}
-            if not (is_bracket or is_closing or stripped.startswith(("#", "//", "--", "/*", "*"))):
+            if not (is_bracket or is_closing):
                 yield line
         is_topmost = width == 0 and not is_bracket
 
@@ -201,7 +208,8 @@ def scope_words(scope: str) -> list[str]:
 
 def is_file_word(word: str) -> bool:
     """Return whether a word of a scope is a path or the name of a file with its ending."""
-    return "/" in word or re.search(r"(?:^|\w)\.[A-Za-z][\w-]*$", word) is not None
+    # A module may have a dot in its name, too.
+    return "/" in word or word.startswith(".") or (_ENDING.search(word) is not None and bool(language_of(word)))
 
 
 def is_held(word: str, path: str, heads: Sequence[Head]) -> bool:
@@ -220,7 +228,7 @@ def is_held(word: str, path: str, heads: Sequence[Head]) -> bool:
     # A module is called by the name of its file, with or without a sign between its words.
     letters = re.sub(r"[^a-z\d]", "", lower)
     stems = {re.sub(r"[^a-z\d]", "", stem) for stem in (base.partition(".")[0], base.rpartition(".")[0])}
-    return bool(letters) and (letters in stems or lower in directories)
+    return bool(letters) and (letters in stems or lower in directories or f"{lower}s" in directories)
 
 
 def is_prepared(heads: Sequence[Head]) -> bool:

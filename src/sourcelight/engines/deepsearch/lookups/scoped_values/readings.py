@@ -37,6 +37,8 @@ _NO_GIVING = re.compile(
     r"(?![\w-])"
 )
 """Words before a name on its line that make it a condition, a loop or an argument of a statement."""
+_OF_MEMBER = re.compile(r"(?:\b(?:self|this)(?:\.|->)|@)\w+(?:\.|->)(?:\w+(?:\.|->))*$")
+"""The member of an object that has the name, as in `this.child.size`: the value is the child's."""
 _CONSTANT_OF_PERL = re.compile(r"\s*use\s+constant\s+\{?\s*$")
 _ASSIGNED = re.compile(
     r"[\"'`]?\*?(?:\s*+:\s*+[\w.<>\[\]?*&|@,() ]{1,100}?|\s++[*\[\]\w.]{1,60}|\[\w{0,20}\]|\s*+\{\.[^{}]{0,60}\.\})?"
@@ -56,6 +58,11 @@ _CODE = re.compile(r"(?:function|fn|func|fun|def|lambda|sub|proc|->|do|case|if|m
 """The beginning of an expression that is no value yet."""
 _OPTION_OF_PERL = re.compile(r"=>\s*\\\(\s*my\s*[$@%]$")
 """A variable for an option of a command line, which its value precedes: ``'limit=i' => \\(my $limit = 5)``."""
+_OPTIONAL_OF_ML = re.compile(r"\?(?:\w+:)?\(\s*$")
+"""The beginning of an optional parameter with its default: ``?(size = 5)``."""
+_TYPE_OF_ERLANG = re.compile(r"\s+::\s.*$")
+"""The type behind the value of a field of a record."""
+_SCRIPT = re.compile(r"#!.*\b(?:ba|z|k|da)?sh\b")
 _UNFINISHED = ("{", "(", "[", "+", "|", "&&", "<>", "..", "|>", "%>%", "=", "\\", ",")
 
 
@@ -79,7 +86,7 @@ def read_value(lines: Sequence[str], number: int, name: str, path: str) -> LineV
 
     if language_of(path) in LISPS:
         value = lisp_value(lines, name, number)
-        return None if value is None else LineValue(value.text, max(text.find(name), 0), value.end_line)
+        return None if value is None else LineValue(value.text, 0, value.end_line)
 
     called = read_call(lines, number, name, path)
     if called is not None:
@@ -159,8 +166,7 @@ def _read_at(lines: Sequence[str], number: int, match: re.Match[str], path: str)
     text = lines[number - 1]
     segment, sign_before = segment_before(text, match.start())
     is_within = bool(sign_before) or is_in_list(lines, number, match.start())
-    is_constant = _CONSTANT_OF_PERL.match(segment) is not None
-    if _BEFORE.fullmatch(segment) is None or (_NO_GIVING.search(segment) is not None and not is_constant):
+    if not _may_give(segment):
         return None
 
     if _SQL.search(path) is not None:
@@ -185,6 +191,13 @@ def _read_at(lines: Sequence[str], number: int, match: re.Match[str], path: str)
 
     line_value = _read_assigned(lines, number, match.start(), sign, path, is_within=is_within or is_entry)
     return line_value if not is_entry or _is_entry(text, match, sign["sign"], line_value.value, path) else None
+
+
+def _may_give(segment: str) -> bool:
+    """Return whether what precedes a name lets a sign behind it give the name a value."""
+    if _BEFORE.fullmatch(segment) is None or _OF_MEMBER.search(segment) is not None:
+        return False
+    return _NO_GIVING.search(segment) is None or _CONSTANT_OF_PERL.match(segment) is not None
 
 
 def _sign_behind(text: str, end: int, path: str) -> re.Match[str] | None:
@@ -228,7 +241,8 @@ def _read_assigned(
     """
     text = lines[number - 1]
     is_default = sign["sign"] in {"?=", "||=", "//=", "??="}
-    if _SHELL.search(path) is not None or (language_of(path) == "Shell"):
+    is_script = "." not in path.rpartition("/")[2] and _SCRIPT.match(lines[0][:MAX_LINE]) is not None
+    if _SHELL.search(path) is not None or language_of(path) == "Shell" or is_script:
         word = _SHELL_WORD.match(text, sign.end())
         return LineValue("" if word is None else word[0], column, number, is_default)
     if _MAKE.search(path) is not None:
@@ -246,7 +260,13 @@ def _read_assigned(
     if is_open or is_conditional or len(value) > _MAX_VALUE or _CODE.match(value) is not None:
         value = ""
 
+    if path.endswith((".erl", ".hrl")):
+        value = _TYPE_OF_ERLANG.sub("", value)
+
     is_option = _OPTION_OF_PERL.search(text[:column]) is not None
+    is_option = is_option or (
+        path.endswith((".ml", ".fs", ".fsx")) and _OPTIONAL_OF_ML.search(text[:column]) is not None
+    )
     return LineValue(value, column, min(expression.line + 1, len(lines)), is_default or is_option)
 
 

@@ -83,6 +83,8 @@ _REWRITINGS = (
         rf"(?P<name>{_NAME}) (?:in|inside|within) {_PLACE}",
         _SET_IN,
     ),
+    _rewriting(rf"what (?:does|do) (?:the )?(?P<name>{_NAME}) equal (?:in|inside|within) {_PLACE}", _SET_IN),
+    _rewriting(rf"what (?:does|do) (?:the )?(?P<name>{_MARKED}) equal", _SET_TO),
     # "Which version does AC_PREREQ ask for in configure.ac?"
     _rewriting(
         rf"(?:which|what) (?:version|value|number) (?:does|do) (?P<name>{_MARKED}) (?:ask|set|give|require|have)"
