@@ -119,11 +119,13 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     first = state_package_line(work, texts, selected[0], matches_of_all, queries, notes)
     text = first.text
     # A manifest in a directory of tests lists for them, while another one may have the version.
+    # What Cargo lists for development is for tests, examples and benchmarks.
+    is_of_cargo = bool(of_developers) and selected[0].manifest.path.endswith("Cargo.toml")
     of_tests = question.group == "test" and any(match.manifest.rank > rank for match in matches)
     is_of_question = of_group or of_tests or (may_be_of_tests and of_developers)
     if (
         question.group
-        and not (is_of_question or question.subject or (question.group == "test" and of_developers))
+        and not (is_of_question or question.subject or (question.group == "test" and is_of_cargo))
         and says_scope(selected[0].manifest.path, selected[0].requirement)
     ):
         noun = _GROUP_NAMES.get(question.group, question.group)
