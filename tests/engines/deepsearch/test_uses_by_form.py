@@ -191,6 +191,18 @@ def test_lines_that_use_a_name_are_stated_with_what_is_around_them(
     assert lead_of(mill, question).startswith(sentence)
 
 
+def test_a_method_with_an_empty_body_is_no_call(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({
+        "src/Mill.groovy": "class Mill {\n    @Override void turnWheel(int corn) {}\n}\n",
+        "src/Wheel.groovy": "class Wheel {\n    void grind(Mill mill) {\n        mill.turnWheel(2)\n    }\n}\n",
+    })  # fmt: skip
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "What calls turnWheel?").startswith(
+        "`turnWheel` is called by name in `grind` (line 3 of `src/Wheel.groovy`)"
+    )
+
+
 def test_an_alias_may_be_what_is_called(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "mill")
     repo.commit({
@@ -207,6 +219,7 @@ def test_an_alias_may_be_what_is_called(tmp_path: Path) -> None:
     [
         ("Dart", "  final syntaxes = [\n    const Padding(\n      child: turn(),", ""),
         ("Dart", "  static Widget build(\n    int a) {\n    turn();", "build"),
+        ("Dart", "  Future<void> run<T>({\n    int? a,\n  }) async {\n    turn();", "run"),
         ("D", "    void run()\n    {\n        enforce(\n            turn());", "run"),
         ("Objective-C", OBJECTIVE_C.partition("[self turn")[0] + "[self turn", "grind"),
         ("Objective-C", OBJECTIVE_C.partition("[mill turn")[0] + "[mill turn", "twice"),
@@ -243,7 +256,8 @@ def test_the_head_around_a_line_is_no_call(language: str, text: str, name: str) 
         ("SQL", "create trigger a execute function turn();", True), ("Dart", "  Future<void> turn({bool a});", False),
         ("Dart", "    await turn(2);", True), ("Dart", "  const turn(2),", True),
         ("Objective-C", "void turn(int a);", False),
-        ("Common Lisp", "(turn 2)", True), ("Common Lisp", "(turn-all 2)", False),
+        ("Elixir", "MapSet.turn(a)", False), ("Elixir", "Mill.MapSet.turn(a)", True), ("OCaml", "List.turn a", False),
+        ("OCaml", "Mill.turn a", True), ("Common Lisp", "(turn 2)", True), ("Common Lisp", "(turn-all 2)", False),
     ],
 )  # fmt: skip
 def test_a_call_has_the_form_of_its_language(language: str, line: str, calls: bool) -> None:  # noqa: FBT001

@@ -132,7 +132,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "Groovy": (
         rf"\s*{_GROOVY_WORDS}(?P<kind>class|interface|enum|trait|def)\s+{{name}}\b",
         # A method or a constructor opens its body on the line; a call with a closure has no type before its name.
-        rf"\s*{_GROOVY_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+(?P<kind>{{name}})\s*\([^;]*\{{{{\s*$",
+        rf"\s*{_GROOVY_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+(?P<kind>{{name}})\s*\([^;]*\{{{{(?:[^{{{{}}}}]*\}}}})?\s*$",
         rf"\s*{_GROOVY_WORDS}(?!{NO_TYPE}\b)[\w.]+(?:<[^()]*>)?(?:\[\])?\s+{{name}}\s*(?P<kind>=)(?![=~])",
     ),
     "Elm": (

@@ -110,10 +110,28 @@ _COMMENTS: Mapping[str, str] = {
 """Comments at the end of a line or within it, where neither a hash nor two slashes begin them."""
 
 
+_STANDARD_MODULES: Mapping[str, str] = {
+    "Elixir": (
+        "Access|Agent|Application|Base|Code|Date|DateTime|Enum|File|Float|GenServer|IO|Integer|Kernel|Keyword|List|Logger"
+        "|Macro|Map|MapSet|Module|NaiveDateTime|Path|Process|Regex|Registry|Stream|String|Supervisor|System|Task|Time"
+        "|Tuple|URI"
+    ),
+    "F#": "Array|Async|List|Map|Option|Result|Seq|Set|String|Task",
+    "OCaml": (
+        "Arg|Array|Buffer|Bytes|Char|Filename|Float|Format|Fun|Hashtbl|Int|Lazy|List|Map|Option|Printexc|Printf|Queue"
+        "|Result|Seq|Set|Stack|Str|String|Sys|Unix"
+    ),
+}
+"""Modules of standard libraries: a function behind one of them is none of the project's."""
+
+
 def has_call(line: str, name: str, language: str) -> bool:
     """Return whether a line of code has the form of a call, outside of texts and comments."""
-    bare = _bare_code(line, language)
     escaped = re.escape(name)
+    bare = _bare_code(line, language)
+    if language in _STANDARD_MODULES:
+        bare = re.sub(rf"(?<![\w.])(?:{_STANDARD_MODULES[language]})\.{escaped}(?![\w'?!])", "", bare)
+
     if language not in WITHOUT_BRACKETS:
         if re.match(r"\s*@\w", bare) and language == "Elixir":
             return False

@@ -363,7 +363,7 @@ def _by_indentation(before: Sequence[str], heads: re.Pattern[str], *, has_braces
 
         width = _indentation(line)
         # A bracket that closes a list of parameters, or opens a body, is indented like the head before it.
-        is_bracket = line.lstrip().startswith((")", "]")) or line.strip() == "{"
+        is_bracket = line.lstrip().startswith((")", "]", "})", "}]")) or line.strip() == "{"
         if indentation is not None and (width >= indentation or is_bracket):
             continue
 
