@@ -62,6 +62,7 @@ _CALL_FORMS: Mapping[str, str] = {
 _NEVER = re.compile(r"(?!)")
 _DECLARES: Mapping[str, re.Pattern[str]] = {
     "Elixir": re.compile(r"\s*@(?:spec|callback|macrocallback|optional_callbacks|type|doc)\b"),
+    "Dart": re.compile(r"\s*case\s+\w+\("),
     "Fortran": re.compile(r"(?i:\s*(?:public|private|procedure|module\s+procedure|end)\b)"),
     "JavaScript": re.compile(r"\s*export\s*(?:type\s*)?\{"),
     "Julia": re.compile(r"\s*(?:export|public)\s"),

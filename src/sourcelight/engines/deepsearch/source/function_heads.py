@@ -168,6 +168,10 @@ def parameter_block(lines: Sequence[str], line: int) -> ParameterBlock | None:
     return None
 
 
+_NO_STATEMENT = (
+    r"(?!(?:if|for|foreach|foreach_reverse|while|switch|catch|with|version|scope|debug|synchronized|mixin)\b)"
+)
+"""Words of statements that a modifier may precede, as in `final switch (`: none is the name of a function."""
 INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
     "Elixir": re.compile(r"\s*(?:def|defp|defmacro|defmacrop)\s+(?P<name>[\w?!]+)"),
     "Swift": re.compile(
@@ -182,7 +186,7 @@ INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
         r"\s*(?:local\s+)?(?:function\s+(?:[\w.]+[.:])?(?P<name>\w+)|(?:\w+\.)*(?P<named>\w+)\s*=\s*function\b)"
     ),
     "Crystal": re.compile(r"\s*(?:(?:private|protected)\s+)*(?:def|macro)\s+(?:self\.)?(?P<name>\w+[?!]?)"),
-    "Perl": re.compile(r"\s*sub\s+(?P<name>\w+)"),
+    "Perl": re.compile(r"\s*sub\s+(?:\w+(?:::|'))*(?P<name>\w+)"),
     "Julia": re.compile(
         r"\s*(?:@\w+\s+)*(?:function|macro)\s+(?:\w+\.)*(?P<name>\w+!?)"
         r"|\s*(?:\w+\.)*(?P<short>\w+!?)\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:::\s*[\w{},.]+\s*)?"
@@ -193,17 +197,18 @@ INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
     ),
     "Zig": re.compile(r"\s*(?:(?:pub|export|inline|noinline|extern(?:\s+\"[^\"]*\")?)\s+)*fn\s+(?P<name>\w+)\s*\("),
     "Dart": re.compile(
-        r"\s*(?!(?:if|for|while|switch|catch|return|await|throw|else|assert|new|super|this)\b)"
+        r"\s*(?!(?:if|for|while|switch|case|catch|return|await|throw|else|assert|new|super|this)\b)"
         r"(?:(?:static|external|final|const|factory|late|abstract|covariant)\s+)*"
         # What follows a modifier alone is a call in a list: `const Padding(`.
-        r"(?:(?!(?:static|external|final|const|factory|late|abstract|covariant)\b)[\w<>?,.\[\]]+\s+){1,3}"
-        r"(?:get\s+|set\s+)?(?P<name>\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
+        r"(?:(?!(?:static|external|final|const|factory|late|abstract|covariant)\b)[A-Za-z_][\w<>?,.\[\]]*\s+){1,3}"
+        rf"(?:get\s+|set\s+)?{_NO_STATEMENT}(?P<name>\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
     ),
     "D": re.compile(
         r"\s*(?!(?:if|for|foreach|while|switch|catch|return|throw|else|assert|new|version|static if|with|import)\b)"
         r"(?:(?:@\w+|public|private|protected|package|static|final|override|pure|nothrow|const|ref|auto)\s+)*"
         # Without a type, it is a call over several lines.
-        r"(?:(?:[\w.!\[\]]+\*?\s+){1,3}(?P<name>[A-Za-z_]\w*)|(?P<constructor>this))\s*\((?!.*;\s*$)"
+        r"(?:(?:(?!(?:new|return|else|in|is)\b)[\w.!\[\]]+\*?\s+){1,3}"
+        rf"{_NO_STATEMENT}(?P<name>[A-Za-z_]\w*)|(?P<constructor>this))\s*\((?!.*;\s*$)"
         r"|\s*(?P<test>unittest)\b"
     ),
     "Erlang": re.compile(r"(?P<name>[a-z][\w@]*)\("),
@@ -213,9 +218,10 @@ INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
         r"\s*(?:(?:function|modifier)\s+(?P<name>\w+)|(?P<unnamed>constructor|fallback|receive)\s*\()"
     ),
     "Groovy": re.compile(
-        r"\s*(?!(?:if|for|while|switch|catch|return|throw|else|assert|new|synchronized)\b)"
+        r"\s*(?!(?:if|for|while|switch|case|catch|return|throw|else|assert|new|synchronized)\b)"
         r"(?:(?:public|private|protected|static|final|abstract|synchronized)\s+)*"
-        r"(?:(?:[\w.<>?,\[\]]+\s+){1,3}(?P<name>\w+)|(?:def|void)\s+(?P<quoted>\"[^\"]*\"|'[^']*'))\s*\([^;]*$"
+        rf"(?:(?:(?!new\b)[A-Za-z_][\w.<>?,\[\]]*\s+){{1,3}}{_NO_STATEMENT}(?P<name>\w+)"
+        r"|(?:(?:def|void)\s+(?P<quoted>\"[^\"]*\"|'[^']*')))\s*\([^;]*$"
         r"|\s*(?:(?:public|private|protected)\s+)?(?P<constructor>[A-Z]\w*)\s*\([^;()]*\)\s*\{\s*$"
     ),
     "CoffeeScript": re.compile(
