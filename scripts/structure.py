@@ -78,7 +78,7 @@ _PHRASES = re.compile(
 """Phrases of older texts, which a plain verb or a standard term replaces."""
 
 _KNOWN_PHRASES = {
-    ("sourcelight.engines.deepsearch.question.phrases", "nobody"),
+    ("sourcelight.engines.deepsearch.question.phrases.commits", "nobody"),
     ("sourcelight.engines.history.people", "nobody"),
 }
 """Modules in which a word is right: a user named ``nobody``, and words that people type in questions."""

@@ -41,7 +41,6 @@ LONG_MODULES = {
     "core.query.language_table": "a table: one language a line",
     "engines.deepsearch.evidence.claims": "the table of sentences, which is data",
     "engines.deepsearch.facts.unparsed_definitions": "the forms of definitions, a line or two for each language",
-    "engines.deepsearch.question.counts": "the kinds of counts that a question can ask for",
     "engines.execution.advice.proposals": "all proposals to change a query, in the order in which they are tried",
     # One grammar, language or file format each.
     "engines.history.search.tables": "columns of commits and changed lines as record batches",

@@ -36,6 +36,7 @@ WHEN = re.compile(
     r"|(?:since|in) which commit\b|how long ago\b|how old is\b)",
     re.IGNORECASE,
 )
+# "was version ⟨N0⟩ released", "did v2.1 come out"
 _TAG = re.compile(
     r"\b(?:is|was|were|did|of)\s+(?:the\s+)?(?:version|release|tag)?\s*(?P<tag>⟨[NPQ]\d+⟩"
     r"|v?\d+(?:\.\d+)+[\w.-]*|v\d+|[\w.-]+)[\s·]+(?:be\s+)?(?:tagged|released|cut|published|come out|out)\b",
@@ -51,11 +52,13 @@ ONE_COMMIT = re.compile(
     re.IGNORECASE,
 )
 """Questions about a commit that they name: "what did commit 1a2b3c4 do"."""
+# "the last commit to", "first merge"
 _COMMIT = re.compile(
     r"\b(?P<which>first|initial|oldest|earliest|last|latest|newest|most recent)\s+(?P<noun>commit|change"
     r"|merge)s?\b(?:\s+(?:made|to|in|of))?",
     re.IGNORECASE,
 )
+# The verb of an event. Of "who deleted the added check", the first one that `_event_in` tries counts.
 _REMOVED = re.compile(
     r"\b(?:remov(?:e|ed|es)|delet(?:e|ed|es)|dropp?(?:ed|s)?|(?:got|get) rid of|t(?:ake|ook|aken) out)\b", re.IGNORECASE
 )
@@ -75,6 +78,7 @@ _OF_VALUE = re.compile(
 )
 """Verbs that only a value has as its object, so that the line with its name is meant."""
 _SET = rf"(?:{_OF_VALUE.pattern}|\b(?:set|chang(?:e|ed|es))\b)"
+# "raised the default of ⟨N0⟩ from 5 to 10", "⟨N0⟩ was set to ⟨Q1⟩"
 _TO_VALUE = re.compile(
     rf"(?:{_SET}\s+(?:(?:the|its)\s+)?(?:(?:default|limit|value)\s+(?:of|for)\s+)?(?P<name>⟨[NQ]\d+⟩)"
     rf"|(?P<subject>⟨[NQ]\d+⟩)\s+(?:(?:was|been|is)\s+)*{_SET})"
@@ -88,6 +92,7 @@ _ADDED = re.compile(
     r"|around|in|here)|is there|available|supported|in use)\b",
     re.IGNORECASE,
 )
+# "wrote most of", "the main" author, "owns the most lines in"
 _MAIN_AUTHOR = re.compile(
     r"\b(?:(?P<wrote>wr(?:ote|itten)|own(?:s|ed)?|authored)\s+(?:the\s+)?most(?: of)?(?: (?:the "
     r")?lines)?(?: (?:of|in))?|most of|main|primary|biggest|principal|(?:the )?most lines(?: (?:of|in))?)\b",
@@ -97,6 +102,7 @@ _OWNER = re.compile(
     r"\b(?:owns?|owned|owners?|code ?owners?|maintains?|maintainers?|responsible(?: for)?|in charge(?: of)?)\b",
     re.IGNORECASE,
 )
+# "has the most commits", "committed most often", "the busiest contributors"
 _TOP = re.compile(
     r"\b(?:(?:has|have|had|made|with|did|wrote|written|authored|pushed)\s+(?:made\s+|written\s+)?(?:the\s+)?(?P<most>most|fewest)\s+(?P<noun>commits"
     r"|merges|changes)|(?:committed|contributed|commits|contributes)\s+(?:the\s+)?most(?: often)?(?: commits)?|most "
@@ -109,20 +115,22 @@ _PEOPLE = re.compile(
     r"|changes)(?: (?:to|in))?|made)\b(?:\s+(?:commits|changes)\b)?",
     re.IGNORECASE,
 )
+# "the three main contributors of"
 _TOP_PEOPLE = re.compile(
     r"\b(?:the\s+)?(?:(?:\d+|two|three|five|ten)\s+)?(?:top|biggest|largest|main|leading|most active|busiest)"
     r"\s+(?:(?:\d+|two|three|five|ten)\s+)?(?:contributors?|committers?|developers?|people)\b(?:\s+(?:of|to|in)\b)?",
     re.IGNORECASE,
 )
 _WROTE_IT = re.compile(r"[\W·]*(?:wrote|created|authored|develops?|developed|writes)[\W·]*", re.IGNORECASE)
+# "are the authors of", "were all people who worked on"
 _ARE_PEOPLE = re.compile(
     r"\b(?:are|is|were)\s+(?:all\s+)?(?:the\s+)?(?:authors?|contributors?|committers?|developers?"
     r"|people)\b(?:\s+(?:of|to|in|behind|who (?:changed|touched|worked on|contributed to))\b)?",
     re.IGNORECASE,
 )
+# "FIXME comments"
 _MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|notes?|markers?))?")
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
-
 
 _NAMED = re.compile(
     r"\bthe\s+(?!(?:new|old|first|last|latest|main|this|that|public|private|abstract|base|test|helper|whole|same|other)\b)"
@@ -130,7 +138,6 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 """A word that a noun behind it makes a name: "the clamp function"."""
-
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,60}")
 _AROUND_SUBJECT = re.compile(
@@ -192,7 +199,7 @@ def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] 
 
     before = marked_text.text
     kind = "who" if WHO.search(marked_text.text) else "when"
-    marked_text.text = marked_text.text[: asks.start()] + " · " + marked_text.text[asks.end() :]
+    marked_text.replace_match(asks)
 
     # "Since when is there a retry" asks when it was added, without a verb for it.
     if "since" in asks[0].lower() and _ADDED.search(marked_text.text) is None:
@@ -210,54 +217,60 @@ def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] 
 def _event(  # noqa: PLR0911 - one for each form of question
     marked_text: MarkedText, kind: str, paths: QuestionPaths
 ) -> dict[str, Any] | None:
-    marked_text.text = _MARKER.sub(
-        lambda match: f" {marked_text.add(Mark('N', match[1].upper(), match[0]))} ", marked_text.text
-    )
+    marked_text.mark(_MARKER, "N", lambda match: match[1].upper())
     if kind == "who" and marked_text.remove(_ARE_PEOPLE) is not None:
         return {"event": "people", **take_paths(marked_text, paths, of_history=True)}
     if kind == "who" and _WROTE_IT.fullmatch(marked_text.text) is not None:
         marked_text.text = ""
         return {"event": "most"}
 
-    text = marked_text.text
-    if kind == "when" and (tag := _TAG.search(text)) is not None:
-        name = marked_text.get_mark(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
+    if kind == "when":
         # "When was version 2 released" is about a tag only if the repository has one of this name.
-        if found_name := paths.find_revision(name):
+        tag = _TAG.search(marked_text.text)
+        revision = paths.find_revision(marked_text.text_of(tag["tag"])) if tag is not None else ""
+        if revision:
             marked_text.remove(_TAG)
-            return {"event": "tag", "head": found_name}
+            return {"event": "tag", "head": revision}
 
-    if kind == "who" and (top := _TOP.search(text)) is not None:
-        marked_text.remove(_TOP)
-        fewest = (top["most"] or "").lower() == "fewest"
-        merges = True if (top["noun"] or "").lower() == "merges" else None
+    if kind == "who":
+        top = marked_text.remove(_TOP)
+        if top is not None:
+            return _top_people(top) | take_paths(marked_text, paths, of_history=True)
+
+    if kind == "when":
+        authors = take_authors(marked_text)
+        if authors:
+            return {"event": "commit", **_commit_of_authors(marked_text, paths), "authors": authors}
+
+    commit = marked_text.remove(_COMMIT)
+    if commit is not None:
+        marked_text.remove(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
         return {
-            "event": "people",
-            "is_top": True,
-            "is_fewest": fewest,
-            "merges": merges,
-            **take_paths(marked_text, paths, of_history=True),
+            "event": "commit",
+            "is_last": commit["which"].lower() in {"last", "latest", "newest", "most recent"},
+            "merges": True if commit["noun"].lower() == "merge" else None,
+            **_filters(marked_text, paths),
         }
 
-    authors = take_authors(marked_text) if kind == "when" else ()
-    if authors:
-        return {"event": "commit", **_commit_of_authors(marked_text, paths), "authors": authors}
-
-    if (match := _COMMIT.search(text)) is not None:
-        marked_text.remove(_COMMIT)
-        last = match["which"].lower() in {"last", "latest", "newest", "most recent"}
-        merges = True if match["noun"].lower() == "merge" else None
-        marked_text.remove(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
-        return {"event": "commit", "is_last": last, "merges": merges, **_filters(marked_text, paths)}
-
-    if kind == "who" and _MAIN_AUTHOR.search(text) is not None:
-        marked_text.remove(_MAIN_AUTHOR)
+    if kind == "who" and marked_text.remove(_MAIN_AUTHOR) is not None:
         marked_text.remove(
             r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b"
         )
         return {"event": "most", **take_paths(marked_text, paths, of_history=False)}
 
     return _of_subject(marked_text, kind, paths)
+
+
+def _top_people(match: re.Match[str]) -> dict[str, Any]:
+    """Return the fields of a question for the people with the most (or fewest) commits, or merges."""
+    noun = match["noun"] or ""
+    superlative = match["most"] or ""
+    return {
+        "event": "people",
+        "is_top": True,
+        "is_fewest": superlative.lower() == "fewest",
+        "merges": True if noun.lower() == "merges" else None,
+    }
 
 
 def _commit_of_authors(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any]:
@@ -274,7 +287,11 @@ def _commit_of_authors(marked_text: MarkedText, paths: QuestionPaths) -> dict[st
 
 
 def _filters(marked_text: MarkedText, paths: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
-    fields: dict[str, Any] = {"authors": take_authors(marked_text)} if authors else {}
+    """Take the conditions on a commit: who wrote it, its files and its message."""
+    fields: dict[str, Any] = {}
+    if authors:
+        fields["authors"] = take_authors(marked_text)
+
     fields |= take_paths(marked_text, paths, of_history=True)
     return fields | take_messages(marked_text)
 
@@ -284,7 +301,8 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
 ) -> dict[str, Any] | None:
     """Read questions about who added, removed or changed something and when, and who owns it."""
     text = marked_text.text
-    if (of_value := _to_value(marked_text)) is not None:
+    of_value = _to_value(marked_text)
+    if of_value is not None:
         return of_value
 
     last = _LAST.search(text) is not None or _OF_VALUE.search(text) is not None
@@ -292,9 +310,8 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     if not event:
         return None
 
-    if "⟨" not in text and (word := _NAMED.search(text)) is not None:
-        mark = marked_text.add(Mark("N", word["name"], word["name"]))
-        marked_text.text = text = f"{text[: word.start('name')]}{mark}{text[word.end('name') :]}"
+    if "⟨" not in text:
+        marked_text.text = text = _mark_name(marked_text)
 
     names = re.search(rf"(?P<terms>{TERMS})", text)
     path = re.search(r"⟨P\d+⟩", text)
@@ -334,9 +351,22 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     return {"event": event, "is_last": is_last, **scope}
 
 
+def _mark_name(marked_text: MarkedText) -> str:
+    """Return the text with a mark for a word that a noun makes a name, as in "the clamp function"."""
+    text = marked_text.text
+    word = _NAMED.search(text)
+    if word is None:
+        return text
+
+    mark = marked_text.add(Mark("N", word["name"], word["name"]))
+    return f"{text[: word.start('name')]}{mark}{text[word.end('name') :]}"
+
+
 def _as_word(term: Term) -> Term:
     """Return a term that counts as a whole word if it is a name: a longer name has another history."""
-    return replace(term, is_word=True) if _IDENTIFIER.fullmatch(term.text) is not None else term
+    if _IDENTIFIER.fullmatch(term.text) is None:
+        return term
+    return replace(term, is_word=True)
 
 
 def _to_value(marked_text: MarkedText) -> dict[str, Any] | None:
@@ -346,14 +376,14 @@ def _to_value(marked_text: MarkedText) -> dict[str, Any] | None:
         return None
 
     value = match["value"]
-    text = marked_text.get_mark(value).text if value.startswith("⟨") else value
+    text = marked_text.text_of(value)
 
     # A former name is renamed to the next one: only numbers and quoted texts are values.
     if not re.match(r"-?\d", text) and not value.startswith("⟨Q"):
         return None
 
     terms = terms_of(marked_text, match["name"] or match["subject"])
-    marked_text.text = f"{marked_text.text[: match.start()]} · {marked_text.text[match.end() :]}"
+    marked_text.replace_match(match)
     return {"event": "added", "terms": terms, "value": text}
 
 

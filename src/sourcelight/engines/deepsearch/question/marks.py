@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 GAP = " · "
 """Marks a removed part: words on its two sides aren't neighbors."""
 
+# ⟨L0⟩
 _MARK = re.compile(r"⟨([A-Z])(\d+)⟩")
+# ``a`b``, `name`, "text", “text”, 'text', and the last one with typeset quotation marks
 _QUOTED = re.compile(
     r"``(?P<double>[^\n]+?)``|`(?P<code>[^`\n]+)`|\"(?P<straight>[^\"\n]+)\"|“(?P<curly>[^”\n]+)”"
     r"|(?<!\w)'(?P<single>[^'\n]+)'(?!\w)|(?<!\w)\u2018(?P<typeset>[^\u2019\n]+)\u2019(?!\w)"
@@ -40,9 +42,7 @@ class MarkedText:
     def from_text(cls, text: str) -> MarkedText:
         """Mark the parts in quotation marks or back quotes."""
         marked_text = cls(text.replace("⟨", "<").replace("⟩", ">").replace("·", " "))
-        marked_text.mark(
-            _QUOTED, "Q", lambda match: next(group for group in match.groups() if group is not None).strip()
-        )
+        marked_text.mark(_QUOTED, "Q", _quoted_text)
         return marked_text
 
     def mark(
@@ -54,9 +54,11 @@ class MarkedText:
             text = value(match)
             if not text or "⟨" in match[group]:
                 return match[0]
-            start, end = match.start(group) - match.start(), match.end(group) - match.start()
+
             name = self.add(Mark(kind, text, match[group].strip(), kind == "Q"))
-            return f"{match[0][:start]} {name} {match[0][end:]}"
+            before = match.string[match.start() : match.start(group)]
+            after = match.string[match.end(group) : match.end()]
+            return f"{before} {name} {after}"
 
         self.text = pattern.sub(replace, self.text)
 
@@ -67,14 +69,27 @@ class MarkedText:
 
     def remove(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """Remove the first match from the text and return it; None without a match."""
-        match = re.search(pattern, self.text, re.IGNORECASE) if isinstance(pattern, str) else pattern.search(self.text)
+        if isinstance(pattern, str):
+            pattern = re.compile(pattern, re.IGNORECASE)
+
+        match = pattern.search(self.text)
         if match is not None:
-            self.text = self.text[: match.start()] + GAP + self.text[match.end() :]
+            self.replace_match(match)
         return match
+
+    def replace_match(self, match: re.Match[str], replacement: str = GAP) -> None:
+        """Replace a match in the text, which must not have changed since."""
+        self.text = self.text[: match.start()] + replacement + self.text[match.end() :]
 
     def get_mark(self, name: str) -> Mark:
         """Return the mark of a name such as ``⟨L0⟩``."""
         return self.get_marks(name)[0]
+
+    def text_of(self, name: str) -> str:
+        """Return the text of a mark; a text that is no mark stays as it is."""
+        if name.startswith("⟨"):
+            return self.get_mark(name).text
+        return name
 
     def get_marks(self, text: str) -> list[Mark]:
         """Return the marks in a piece of the text."""
@@ -83,3 +98,9 @@ class MarkedText:
     def to_text(self) -> str:
         """Return the remaining question in its original words."""
         return _MARK.sub(lambda match: self.marks[int(match[2])].source_text, self.text)
+
+
+def _quoted_text(match: re.Match[str]) -> str:
+    """Return the text between quotation marks; each kind of them has its group."""
+    texts = [text for text in match.groups() if text is not None]
+    return texts[0].strip()

@@ -10,6 +10,16 @@ from typing import Protocol
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.periods import Period
 
+_ANY_DIRECTORY = "(^|/)"
+"""The beginning of a pattern for a name in any directory."""
+
+# The text between two paths of one directory: " directory in the "
+_NEXT_TO = re.compile(
+    r"(?:\s+(?:folder|directory|subdirectory|dir|subtree|package|tree))?\s+"
+    r"(?:(?P<of>in|of|under|inside|within|below|beneath|from)\s+)?(?:the\s+)?",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -66,11 +76,21 @@ class PathScope:
 
 def past_scope(text: str, path: str, repositories: tuple[str, ...] = (), *, was_there: bool = False) -> PathScope:
     """Return the scope of a path that no searched commit has; `text` is its form in the question."""
-    pattern = f"^{escape_regexp(path)}{'' if path.endswith('/') else '(/|$)'}"
-    return PathScope(text, pattern, path, not path.endswith("/"), False, repositories, was_there)
+    is_folder = path.endswith("/")
+    pattern = f"^{escape_regexp(path)}"
+    if not is_folder:
+        # A file of this name, or a directory written without its slash.
+        pattern += "(/|$)"
 
-
-_ANY_DIRECTORY = "(^|/)"
+    return PathScope(
+        source_text=text,
+        pattern=pattern,
+        glob=path,
+        is_file=not is_folder,
+        exists=False,
+        repositories=repositories,
+        was_there=was_there,
+    )
 
 
 def endings_within(paths: Sequence[PathScope]) -> tuple[PathScope, ...]:
@@ -80,20 +100,27 @@ def endings_within(paths: Sequence[PathScope]) -> tuple[PathScope, ...]:
     if not endings or not folders or len(endings) + len(folders) != len(paths):
         return tuple(paths)
 
-    return tuple(
-        PathScope(
-            f"{folder.source_text}**/{ending.source_text}",
-            # A glob is a whole name, and an ending the end of one.
-            f"{folder.pattern}(.*/)?{ending.pattern.removeprefix(_ANY_DIRECTORY)}"
-            if ending.pattern.startswith(_ANY_DIRECTORY)
-            else f"{folder.pattern}.*{ending.pattern}",
-            f"{folder.glob}**/{ending.source_text}",
-            is_file=True,
-            exists=folder.exists and ending.exists,
-            repositories=tuple(name for name in folder.repositories if name in ending.repositories),
-        )
-        for folder in folders
-        for ending in endings
+    scopes: list[PathScope] = []
+    for folder in folders:
+        scopes += [_ending_within(folder, ending) for ending in endings]
+    return tuple(scopes)
+
+
+def _ending_within(folder: PathScope, ending: PathScope) -> PathScope:
+    """Return the files of an ending such as ``*.lua`` at any depth of a directory."""
+    if ending.pattern.startswith(_ANY_DIRECTORY):
+        # A glob is a whole name.
+        pattern = f"{folder.pattern}(.*/)?{ending.pattern.removeprefix(_ANY_DIRECTORY)}"
+    else:
+        pattern = f"{folder.pattern}.*{ending.pattern}"
+
+    return PathScope(
+        source_text=f"{folder.source_text}**/{ending.source_text}",
+        pattern=pattern,
+        glob=f"{folder.glob}**/{ending.source_text}",
+        is_file=True,
+        exists=folder.exists and ending.exists,
+        repositories=tuple(name for name in folder.repositories if name in ending.repositories),
     )
 
 
@@ -111,13 +138,6 @@ class _Mention:
     start: int
     end: int
     scope: PathScope
-
-
-_NEXT_TO = re.compile(
-    r"(?:\s+(?:folder|directory|subdirectory|dir|subtree|package|tree))?\s+"
-    r"(?:(?P<of>in|of|under|inside|within|below|beneath|from)\s+)?(?:the\s+)?",
-    re.IGNORECASE,
-)
 
 
 def nest_folders(
@@ -143,33 +163,57 @@ def nest_folders(
     tuple[tuple[PathScope, ...], tuple[PathScope, ...]]
         The paths that count, and those left out because no directory has one of the two names within the other.
     """
-    remaining, unread = list(paths), []
-    starts = ((text.find(name), name, scope) for scope, name in names.items() if "*" not in scope.source_text)
-    mentions = [_Mention(start, start + len(name), scope) for start, name, scope in starts if start >= 0]
-    mentions.sort(key=lambda mention: mention.start)
+    remaining = list(paths)
+    unread: list[PathScope] = []
+    mentions = _find_mentions(text, names)
     while len(mentions) > 1:
         first, second, *following = mentions
         between = _NEXT_TO.fullmatch(text[first.end : second.start])
-        scopes = (
-            []
-            if between is None
-            else _scopes_of_both(first.scope, second.scope, question_paths, is_first_within=bool(between["of"]))
-        )
+        scopes: list[PathScope] = []
+        if between is not None:
+            scopes = _scopes_of_both(first.scope, second.scope, question_paths, is_first_within=bool(between["of"]))
+
         if not scopes:
             mentions = [second, *following]
             continue
 
-        # A file, or a path of an earlier commit, is in no directory of these commits.
-        is_current = all(scope.exists and not scope.is_file for scope in (first.scope, second.scope))
-        scope = next((scope for scope in scopes if not is_current or question_paths.has_folder(scope)), None)
+        scope = _choose_scope(scopes, first.scope, second.scope, question_paths)
         if scope is None:
             unread.append(first.scope)
             scope = second.scope
 
-        remaining = [scope, *(path for path in remaining if path not in {first.scope, second.scope})]
+        others = [path for path in remaining if path not in {first.scope, second.scope}]
+        remaining = [scope, *others]
         mentions = [_Mention(first.start, second.end, scope), *following]
 
     return tuple(dict.fromkeys(remaining)), tuple(unread)
+
+
+def _find_mentions(text: str, names: Mapping[PathScope, str]) -> list[_Mention]:
+    """Return the first mention of each path in a text, in the order of the text; none of globs."""
+    mentions: list[_Mention] = []
+    for scope, name in names.items():
+        start = text.find(name)
+        if start >= 0 and "*" not in scope.source_text:
+            mentions.append(_Mention(start, start + len(name), scope))
+
+    mentions.sort(key=lambda mention: mention.start)
+    return mentions
+
+
+def _choose_scope(
+    scopes: Sequence[PathScope], first: PathScope, second: PathScope, question_paths: QuestionPaths
+) -> PathScope | None:
+    """Return the first scope of two paths that some directory has; None if no directory has any of them."""
+    # A file, or a path of an earlier commit, is in no directory of these commits.
+    is_current = first.exists and second.exists and not first.is_file and not second.is_file
+    if not is_current:
+        return scopes[0]
+
+    for scope in scopes:
+        if question_paths.has_folder(scope):
+            return scope
+    return None
 
 
 def _scopes_of_both(
@@ -179,7 +223,8 @@ def _scopes_of_both(
     if second.is_file or (first.is_file and not is_first_within):
         return []
 
-    first_name, second_name = first.source_text.strip("/"), second.source_text.strip("/")
+    first_name = first.source_text.strip("/")
+    second_name = second.source_text.strip("/")
     orders = [(first, second), (second, first)]
     is_second_above = question_paths.is_folder(f"{second_name}/{first_name}")
     if first.is_file or is_first_within:
@@ -208,10 +253,18 @@ def _scope_within(outer: PathScope, inner: PathScope) -> PathScope | None:
     if "/" in name and inner.pattern.startswith("^"):
         return inner if inner.pattern.startswith(outer.pattern) else None
 
+    pattern = f"{outer.pattern}(.*/)?{escape_regexp(name)}"
+    glob = f"{outer.glob}**/{name}"
+    if inner.is_file:
+        pattern += "$"
+    else:
+        pattern += "/"
+        glob += "/"
+
     return PathScope(
-        f"{outer.source_text.rstrip('/')}/{inner.source_text}",
-        f"{outer.pattern}(.*/)?{escape_regexp(name)}{'$' if inner.is_file else '/'}",
-        f"{outer.glob}**/{name}{'' if inner.is_file else '/'}",
+        source_text=f"{outer.source_text.rstrip('/')}/{inner.source_text}",
+        pattern=pattern,
+        glob=glob,
         is_file=inner.is_file,
         exists=outer.exists and inner.exists,
         repositories=outer.repositories,
@@ -252,14 +305,18 @@ class Threshold:
 
     def passes(self, number: int) -> bool:
         """Return whether a number is within the bounds."""
-        return (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum)
+        if self.minimum is not None and number < self.minimum:
+            return False
+        return self.maximum is None or number <= self.maximum
 
     @property
     def text(self) -> str:
         """The bounds in words."""
-        if self.minimum is not None and self.minimum == self.maximum:
+        if self.minimum is None:
+            return f"at most {self.maximum:,}"
+        if self.minimum == self.maximum:
             return f"exactly {self.minimum:,}"
-        return f"at least {self.minimum:,}" if self.minimum is not None else f"at most {self.maximum:,}"
+        return f"at least {self.minimum:,}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,18 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
 
 _REPOSITORY = r"(?:repo(?:sitory|sitories|s)?|projects?|code ?bases?)"
+# "in the repository ", before a name
 _BEFORE = (
     r"\b(?:in|of|from|for|within|inside|across|on|at|to|into|throughout|over)\s+"
     rf"(?:(?:the|our|my|both|all of)\s+)*(?:{_REPOSITORY}\s+)?"
 )
+# "'s source code", behind a name
 _AFTER = rf"(?:['\u2019]s?(?!\w))?(?:\s+(?:{_REPOSITORY}|source(?: code)?|history)\b)?"
 _KINDS = (
     r"(?:files?|commits?|authors?|contributors?|functions?|methods?|class(?:es)?|structs?|interfaces?|tests?|todos?"
     r"|lines?|branch(?:es)?|tags?|releases?|dependenc(?:y|ies)|history|maintainers?|folders?|director(?:y|ies))"
 )
+# "depends on ", before a name that is no scope
 _OBJECT = re.compile(
     r"\b(?:depend(?:s|ed|ing)?\s+(?:up)?on|import(?:s|ed|ing)?(?:\s+from)?|us(?:e|es|ed|ing)|require[sd]?|requiring"
     r"|dependents?\s+(?:of|on)|(?:users|importers|consumers|callers)\s+of|contain(?:s|ed|ing)?|mention(?:s|ed|ing)?"
@@ -27,20 +30,26 @@ _OBJECT = re.compile(
     r"|occurrences?\s+of|mentions?\s+of)\s+(?:the\s+|package\s+|module\s+|library\s+)*$",
     re.IGNORECASE,
 )
+# TinyDB
 _CLASS_NAME = re.compile(r"[A-Z](?:(?![a-z])\w)*+[a-z](?:(?![A-Z])\w)*+[A-Z]\w*+")
+# "parameters of the ", before the name of a class
 _MEMBERS = re.compile(
     r"\b(?:(?:base|parent|super|sub)[ -]?(?:class(?:es)?|types?)|parameters?|arguments?|signature|constructor"
     r"|methods?|fields?|members?|attributes?|properties|instances?|callers?|purpose|definition|implementation)\s+(?:of|for)\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
 _CREATE = {"wrote", "created", "started", "maintain", "maintains", "develop", "develops"}
+# v1.2.3
 _VERSION = r"v?\d+(?:\.\d+)+[\w.+-]*(?<![.?!])"
+# "at the tag v1.2"
 _NAMED_REVISION = re.compile(
     r"\b(?:at|in|as of|of|on|from|for)\s+(?:the\s+)?(?:version|release|tag|branch|commit|revision|rev)\s+"
     r"(?P<revision>[\w./-]*[\w]|⟨Q\d+⟩)",
     re.IGNORECASE,
 )
+# "on the main branch"
 _BRANCH = re.compile(r"\b(?:on|in|at|of)\s+(?:the\s+)?(?P<revision>[\w./-]*\w|⟨Q\d+⟩)\s+branch\b", re.IGNORECASE)
+# "as of 1a2b3c4", "in v1.2", "on main"
 _AT = re.compile(
     rf"\b(?:(?:at|as of)\s+(?P<any>{_VERSION}|[0-9a-f]{{7,40}}\b|HEAD(?:[~^]\d*)*)"
     rf"|in\s+(?P<version>v\d+(?:\.\d+)+[\w.+-]*(?<![.?!]))"
@@ -56,6 +65,7 @@ _DETERMINERS = frozenset(
 )
 """First parts of paths that aren't owners."""
 _CHANGED = re.compile(r"\b(?:chang|touch|modif|edit|add|remov|delet)\w*", re.IGNORECASE)
+# "since version 1.2"
 _RANGED = re.compile(
     rf"\b(?:between|since|from|after|before|until|up to)\s+(?:the\s+)?(?:version\s+|release\s+|tag\s+)?(?:{_VERSION})",
     re.IGNORECASE,
@@ -93,9 +103,15 @@ class NamedScope:
     @property
     def filters(self) -> str:
         """The same as filters, for searches that a reader can run again; no code reads them back as a scope."""
-        filters = [repository_filter(self.repositories)] if self.repositories else []
+        filters: list[str] = []
+        if self.repositories:
+            filters.append(repository_filter(self.repositories))
+        elif self.revision:
+            # A revision needs a filter of repositories: this one is all of them.
+            filters.append("repo:.")
+
         if self.revision:
-            filters += [*([] if self.repositories else ["repo:."]), f"rev:{quote_value(self.revision)}"]
+            filters.append(f"rev:{quote_value(self.revision)}")
         return " ".join(filters)
 
 
@@ -138,17 +154,26 @@ class RepositoryNames:
 
     def find_by_name(self, text: str) -> tuple[str, ...]:
         """Return the repositories of a name, or of the end of one; of several, those searched by default."""
-        lowered = text.casefold()
-        names = [name for name in self.names if name.casefold() == lowered]
-        names = names or [name for name in self.names if f"/{_replace_plus(name).casefold()}".endswith("/" + lowered)]
-        return tuple([name for name in names if name in self.default_names] or names)
+        folded = text.casefold()
+        names = [name for name in self.names if name.casefold() == folded]
+        if not names:
+            names = [name for name in self.names if f"/{_replace_plus(name).casefold()}".endswith(f"/{folded}")]
+        return self._prefer_default(names)
 
     def find_by_owner(self, text: str) -> tuple[str, ...]:
         """Return the repositories of an owner: the part of a name before its last one, or the end of that."""
-        lowered = text.casefold().strip("/")
-        owners = ((name, _replace_plus(name).casefold().rpartition("/")[0]) for name in self.names)
-        names = [name for name, owner in owners if owner == lowered or owner.endswith("/" + lowered)]
-        return tuple([name for name in names if name in self.default_names] or names)
+        folded = text.casefold().strip("/")
+        names: list[str] = []
+        for name in self.names:
+            owner, _, _ = _replace_plus(name).casefold().rpartition("/")
+            if owner == folded or owner.endswith(f"/{folded}"):
+                names.append(name)
+        return self._prefer_default(names)
+
+    def _prefer_default(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return those of some names that are searched by default, or all if none of them is."""
+        default_names = [name for name in names if name in self.default_names]
+        return tuple(default_names or names)
 
     def spellings(self) -> list[str]:
         """Return all names of repositories and owners, the longest first."""
@@ -163,7 +188,9 @@ class RepositoryNames:
 
 def _replace_plus(name: str) -> str:
     """Return a name with a slash for the plus of a directory that is called ``owner+name``, as mirrors are."""
-    return re.sub(r"(?<=[\w.-])\+(?=[\w.-]+$)", "/", name) if name.count("+") == 1 else name
+    if name.count("+") != 1:
+        return name
+    return re.sub(r"(?<=[\w.-])\+(?=[\w.-]+$)", "/", name)
 
 
 def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionScope:
@@ -182,12 +209,18 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
     """
     marked_text = MarkedText.from_text(text)
     scope_parts = _repositories(marked_text, names, by_word=by_word)
-    revision = _revision(marked_text) if by_word or scope_parts else None
-    repositories = sorted({name for taken_part in scope_parts for name in taken_part.values})
-    if revision is not None:
-        scope_parts.append(revision)
+    repositories: set[str] = set()
+    for repository_part in scope_parts:
+        repositories.update(repository_part.values)
 
-    named_scope = NamedScope(tuple(repositories), revision.values[0] if revision is not None else "")
+    revision = ""
+    if by_word or scope_parts:
+        revision_part = _revision(marked_text)
+        if revision_part is not None:
+            scope_parts.append(revision_part)
+            revision = revision_part.values[0]
+
+    named_scope = NamedScope(tuple(sorted(repositories)), revision)
     return QuestionScope(named_scope, tuple(scope_parts), " ".join(marked_text.to_text().split()))
 
 
@@ -202,31 +235,44 @@ def repository_filter(names: Sequence[str]) -> str:
 
 def _repositories(marked_text: MarkedText, names: RepositoryNames, *, by_word: bool) -> list[ScopePart]:
     scope_parts: list[ScopePart] = []
-    spellings = names.spellings()
-    lowered = marked_text.text.casefold()
-    present = [text for text in spellings if text.casefold() in lowered]
-    present = [
-        text for text in present if re.search(rf"{_word(text)}|{_owner_pattern(text)}", marked_text.text, re.IGNORECASE)
-    ]
+    present = _spellings_in(marked_text.text, names)
     quoted = [mark for mark in marked_text.marks if names.find_by_name(mark.text)]
     count = -1
-    while count < len(scope_parts):  # taking a name makes room for the next one of a list
+    # Again after each name: taking it makes room for the next one of a list.
+    while count < len(scope_parts):
         count = len(scope_parts)
         for pattern, spelling in _patterns(present, by_word=by_word):
             is_taken = any(part.source_text.casefold() == spelling.casefold() for part in scope_parts)
             match = _first_match(pattern, marked_text.text, spelling, is_taken=is_taken)
-            taken_part = match and _make_part(match["name"], spelling, names, owner="(?P<owner>" in pattern)
-            if match is not None and taken_part is not None:
-                scope_parts.append(taken_part)
+            if match is None:
+                continue
+
+            scope_part = _make_part(match["name"], spelling, names, owner="(?P<owner>" in pattern)
+            if scope_part is not None:
+                scope_parts.append(scope_part)
                 _remove(marked_text, match, present)
 
     for mark in quoted:
         name = re.escape(f"⟨Q{marked_text.marks.index(mark)}⟩")
-        if (match := _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked_text.text, "")) is not None:
+        match = _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked_text.text, "")
+        if match is not None:
             scope_parts.append(ScopePart("repository", mark.text, names.find_by_name(mark.text)))
             _remove(marked_text, match, present)
 
     return scope_parts
+
+
+def _spellings_in(text: str, names: RepositoryNames) -> list[str]:
+    """Return the names of repositories and owners that a text has, the longest first."""
+    folded = text.casefold()
+    spellings: list[str] = []
+    for spelling in names.spellings():
+        # Most of thousands of names aren't in the text, which is known without a pattern.
+        if spelling.casefold() not in folded:
+            continue
+        if re.search(rf"{_word(spelling)}|{_owner_pattern(spelling)}", text, re.IGNORECASE) is not None:
+            spellings.append(spelling)
+    return spellings
 
 
 def _remove(marked_text: MarkedText, match: re.Match[str], names: Sequence[str]) -> None:
@@ -235,15 +281,19 @@ def _remove(marked_text: MarkedText, match: re.Match[str], names: Sequence[str])
     following = "|".join(_word(name) for name in names)
     separator = re.match(rf"\s*(?:,\s*(?:and\s+|or\s+)?|and\s+|or\s+)(?={following})", remaining, re.IGNORECASE)
     verb = re.match(r"\w+\s+", match[0])
-    verb_text = verb[0] if verb is not None and verb[0].strip().lower() in _CREATE else ""
+    replacement = GAP
+    if verb is not None and verb[0].strip().lower() in _CREATE:
+        replacement = verb[0] + GAP
 
     # What follows may be a directory of it: "in the hub docs", "the hub's docs".
     within = re.match(r"(?:in|of|from|within|inside|across)\b", match[0], re.IGNORECASE) is not None
-    is_directory_next = within or match[0].endswith(("'s", "\u2019s", "s'")) or separator is not None
-    remaining = remaining if separator is None else remaining[separator.end() :]
-    marked_text.text = (
-        f"{marked_text.text[: match.start()]}{verb_text}{GAP}{' in ' if is_directory_next else ''}{remaining}"
-    )
+    if within or match[0].endswith(("'s", "\u2019s", "s'")) or separator is not None:
+        replacement += " in "
+
+    if separator is not None:
+        remaining = remaining[separator.end() :]
+
+    marked_text.text = marked_text.text[: match.start()] + replacement + remaining
 
 
 def _word(text: str) -> str:
@@ -338,11 +388,11 @@ def _revision(marked_text: MarkedText) -> ScopePart | None:
             continue
 
         name = next(group for group in match.groups() if group)
-        value = marked_text.get_mark(name).text if name.startswith("⟨") else name
+        value = marked_text.text_of(name)
         if pattern is _BRANCH and value.lower() in {"the", "a", "each", "every", "this", "that", "which", "default"}:
             continue
 
-        marked_text.text = marked_text.text[: match.start()] + GAP + marked_text.text[match.end() :]
+        marked_text.replace_match(match)
         return ScopePart("revision", value, (value,))
 
     return None
