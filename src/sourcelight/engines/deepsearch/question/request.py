@@ -182,8 +182,8 @@ def nest_folders(
             unread.append(first.scope)
             scope = second.scope
 
-        others = [path for path in remaining if path not in {first.scope, second.scope}]
-        remaining = [scope, *others]
+        other_paths = [path for path in remaining if path not in {first.scope, second.scope}]
+        remaining = [scope, *other_paths]
         mentions = [_Mention(first.start, second.end, scope), *following]
 
     return tuple(dict.fromkeys(remaining)), tuple(unread)

@@ -154,19 +154,19 @@ class RepositoryNames:
 
     def find_by_name(self, text: str) -> tuple[str, ...]:
         """Return the repositories of a name, or of the end of one; of several, those searched by default."""
-        folded = text.casefold()
-        names = [name for name in self.names if name.casefold() == folded]
+        key = text.casefold()
+        names = [name for name in self.names if name.casefold() == key]
         if not names:
-            names = [name for name in self.names if f"/{_replace_plus(name).casefold()}".endswith(f"/{folded}")]
+            names = [name for name in self.names if f"/{_replace_plus(name).casefold()}".endswith(f"/{key}")]
         return self._prefer_default(names)
 
     def find_by_owner(self, text: str) -> tuple[str, ...]:
         """Return the repositories of an owner: the part of a name before its last one, or the end of that."""
-        folded = text.casefold().strip("/")
+        key = text.casefold().strip("/")
         names: list[str] = []
         for name in self.names:
             owner, _, _ = _replace_plus(name).casefold().rpartition("/")
-            if owner == folded or owner.endswith(f"/{folded}"):
+            if owner == key or owner.endswith(f"/{key}"):
                 names.append(name)
         return self._prefer_default(names)
 
@@ -264,11 +264,11 @@ def _repositories(marked_text: MarkedText, names: RepositoryNames, *, by_word: b
 
 def _spellings_in(text: str, names: RepositoryNames) -> list[str]:
     """Return the names of repositories and owners that a text has, the longest first."""
-    folded = text.casefold()
+    lower_text = text.casefold()
     spellings: list[str] = []
     for spelling in names.spellings():
         # Most of thousands of names aren't in the text, which is known without a pattern.
-        if spelling.casefold() not in folded:
+        if spelling.casefold() not in lower_text:
             continue
         if re.search(rf"{_word(spelling)}|{_owner_pattern(spelling)}", text, re.IGNORECASE) is not None:
             spellings.append(spelling)

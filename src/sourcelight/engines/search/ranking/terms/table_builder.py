@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, runs
 from sourcelight.core.cells.json_lines import source_lines
 from sourcelight.engines.search.ranking.terms import chunker, tokenizer
-from sourcelight.engines.search.ranking.terms.term_table import FORMAT, TermTable, rules
+from sourcelight.engines.search.ranking.terms.term_table import FORMAT, Entries, TermTable, rules
 from sourcelight.engines.symbols import KINDS, PARSED_LANGUAGES, FileDefinitions
 
 OWN_WEIGHT = 2
@@ -70,6 +70,37 @@ class _DefinedNames(NamedTuple):
     weights: Int64Array
 
 
+class _CopiedTable(NamedTuple):
+    """A table from which documents are copied, and the new number of each of its chunks, -1 for none."""
+
+    table: TermTable
+    new_chunks: Int64Array
+
+
+class _DocumentLines(NamedTuple):
+    """A document as it is cut into chunks.
+
+    Attributes
+    ----------
+    text
+        The document.
+    lines
+        Its lines.
+    cuts
+        Lines, from 0, at which it should be cut.
+    language
+        The name of its language; empty for an unknown one.
+    is_prose
+        Whether it is a text with headings.
+    """
+
+    text: bytes
+    lines: list[bytes]
+    cuts: list[int]
+    language: str
+    is_prose: bool
+
+
 class TermTableBuilder:
     """Collects the terms of documents, one after another."""
 
@@ -84,17 +115,17 @@ class TermTableBuilder:
         self._languages: list[int] = []
         self._doc_chunk: list[int] = [0]
         self._start_lines: list[int] = []
-        self._end: list[int] = []
+        self._end_lines: list[int] = []
 
-        # What is not yet in `_packed`: rows of term, chunk, times and weight.
+        # Tokens and names of chunks from `_flushed_chunks` on, which are no entries yet.
         self._tokens = _Tokens()
         self._definitions: list[_DefinedNames] = []
-        self._packed: list[Int64Array] = []
+        self._entries: list[Entries] = []
         self._lengths: list[Int64Array] = []
         self._flushed_chunks = 0
 
-        # Tables from which documents were copied, by id, with the new number of each of their chunks, -1 for none.
-        self._tables: dict[int, tuple[TermTable, Int64Array]] = {}
+        # By the id of the table.
+        self._copied: dict[int, _CopiedTable] = {}
 
     def add(
         self, key: bytes, language: int, text: bytes, definitions: FileDefinitions | None, *, prose: bool = False
@@ -117,35 +148,30 @@ class TermTableBuilder:
         self._keys.append(key)
         self._languages.append(language)
         if text:
-            lines = text.split(b"\n")
-            span_starts, spans = definition_spans(definitions)
+            cuts, spans = definition_spans(definitions)
             name = PARSED_LANGUAGES[language - 1] if language else ""
-            if name == "Jupyter Notebook":
-                sources = source_lines("a.ipynb", text)
-                if sources is not None:
-                    # JSON and base64 aren't words; a notebook is cut at its cells.
-                    lines = sources.lines
-                    text = b"\n".join(lines)
-                    name = ""
-                    prose = False
-                    span_starts = [line - 1 for line, (_, cell_line) in sources.cells.items() if cell_line == 1]
-
-            starts = [0, *accumulate(len(line) + 1 for line in lines)]
-            chunks = chunker.cut_chunks(lines, span_starts, prose=prose and not spans, language=name)
-            if spans and chunks:
-                self._define(chunks, spans)
-
-            self._start_lines += [start + 1 for start, _ in chunks]
-            self._end += [end for _, end in chunks]
-
-            # Chunks are whole lines, so no token lies in two of them.
-            words = text.translate(tokenizer.ONLY_WORDS)
-            for start, end in chunks:
-                self._count(words[starts[start] : starts[end]])
+            document = _DocumentLines(text, text.split(b"\n"), cuts, name, is_prose=prose and not spans)
+            self._add_text(_replace_cells(document), spans)
 
         self._doc_chunk.append(len(self._start_lines))
         if len(self._tokens.numbers) >= _FLUSH_ENTRIES:
             self._flush()
+
+    def _add_text(self, document: _DocumentLines, spans: Sequence[DefinitionSpan]) -> None:
+        """Add the chunks of a document, their tokens and the names that are defined in them."""
+        lines = document.lines
+        chunks = chunker.cut_chunks(lines, document.cuts, prose=document.is_prose, language=document.language)
+        if spans and chunks:
+            self._define(chunks, spans)
+
+        self._start_lines += [start + 1 for start, _ in chunks]
+        self._end_lines += [end for _, end in chunks]
+
+        # Chunks are whole lines, so no token lies in two of them.
+        words = document.text.translate(tokenizer.ONLY_WORDS)
+        starts = [0, *accumulate(len(line) + 1 for line in lines)]
+        for start, end in chunks:
+            self._count(words[starts[start] : starts[end]])
 
     def _count(self, words: bytes) -> None:
         """Count the tokens of the next chunk, in which spaces have replaced all other bytes."""
@@ -160,20 +186,20 @@ class TermTableBuilder:
     def _define(self, chunks: Sequence[tuple[int, int]], spans: Sequence[DefinitionSpan]) -> None:
         """Record the names of definitions for the next document's chunks that contain their lines."""
         numbers = np.array([self._names[_NAME_MARK.encode() + span.name] for span in spans], dtype=np.int64)
-        heads = np.array([span.first_line for span in spans], dtype=np.int64)
-        ends = np.array([span.last_line for span in spans], dtype=np.int64)
+        first_lines = np.array([span.first_line for span in spans], dtype=np.int64)
+        last_lines = np.array([span.last_line for span in spans], dtype=np.int64)
 
         # First and last lines of chunks, both from 1 and inside; the chunks of a document adjoin.
         chunk_starts = np.array([start + 1 for start, _ in chunks], dtype=np.int64)
-        last_lines = np.array([end for _, end in chunks], dtype=np.int64)
-        first_chunk = last_lines.searchsorted(heads)
-        end_chunk = chunk_starts.searchsorted(ends, side="right")
+        chunk_ends = np.array([end for _, end in chunks], dtype=np.int64)
+        first_chunk = chunk_ends.searchsorted(first_lines)
+        end_chunk = chunk_starts.searchsorted(last_lines, side="right")
         counts = np.maximum(end_chunk - first_chunk, 0)
         rows = np.arange(len(spans)).repeat(counts)
         chunk = runs(first_chunk, counts)
 
-        # The chunk with the head of a definition counts more than chunks that only continue it.
-        weights = np.where(chunk_starts[chunk] <= heads[rows], OWN_WEIGHT, ENCLOSING_WEIGHT)
+        # The chunk in which a definition begins counts more than chunks that only continue it.
+        weights = np.where(chunk_starts[chunk] <= first_lines[rows], OWN_WEIGHT, ENCLOSING_WEIGHT)
         self._definitions.append(_DefinedNames(numbers[rows], chunk + len(self._start_lines), weights.astype(np.int64)))
 
     def take_over(self, key: bytes, language: int, table: TermTable, document: int) -> None:
@@ -181,41 +207,40 @@ class TermTableBuilder:
         self._flush()
         self._keys.append(key)
         self._languages.append(language)
-        if id(table) not in self._tables:
-            self._tables[id(table)] = table, np.full(table.chunks, -1, dtype=np.int64)
-        _, new_chunks = self._tables[id(table)]
+        if id(table) not in self._copied:
+            self._copied[id(table)] = _CopiedTable(table, np.full(table.chunks, -1, dtype=np.int64))
 
-        # The entries of all documents of a table are translated at once, in `_entries_taken`.
+        # The entries of all documents of a table are translated at once, in `_add_copied`.
+        new_chunks = self._copied[id(table)].new_chunks
         start, end = table.doc_chunk[document : document + 2].tolist()
         new_chunks[start:end] = np.arange(len(self._start_lines), len(self._start_lines) + end - start)
         self._start_lines += table.begin_line[start:end].tolist()
-        self._end += table.end_line[start:end].tolist()
+        self._end_lines += table.end_line[start:end].tolist()
         self._lengths.append(table.length[start:end].astype(np.int64))
         self._flushed_chunks = len(self._start_lines)
         self._doc_chunk.append(len(self._start_lines))
 
-    def _entries_taken(self) -> None:
+    def _add_copied(self) -> None:
         """Add the entries of the chunks copied from other tables."""
-        ids = self._terms
-        for table, new_chunks in self._tables.values():
-            term, entries = table.all_entries()
-            chunk = new_chunks[entries[:, 0]]
-            # -1: chunks of documents that were not taken over.
-            is_taken = chunk >= 0
-            term, chunk, entries = term[is_taken], chunk[is_taken], entries[is_taken]
-            distinct, term_index = np.unique(term, return_inverse=True)
-            numbers = np.array([ids.setdefault(text, len(ids)) for text in table.texts(distinct)], dtype=np.int64)
-            self._packed.append(np.stack([numbers[term_index], chunk, entries[:, 1], entries[:, 2]], axis=1))
+        for table, new_chunks in self._copied.values():
+            entries = table.all_entries()
+            entries = entries._replace(chunks=new_chunks[entries.chunks])
+            entries = entries.take(np.flatnonzero(entries.chunks >= 0))
+            distinct, term_index = np.unique(entries.terms, return_inverse=True)
+            numbers = np.array([self._number_of(text) for text in table.texts(distinct)], dtype=np.int64)
+            self._entries.append(entries._replace(terms=numbers[term_index]))
+
+    def _number_of(self, term: str) -> int:
+        return self._terms.setdefault(term, len(self._terms))
 
     def _learn(self) -> None:
         """Read the terms of the tokens that are new since the last time."""
-        ids = self._terms
         new_tokens = islice(self._names, len(self._name_terms), None)
         for terms in _read_terms(list(new_tokens)):
-            self._name_terms.append(tuple([ids.setdefault(term, len(ids)) for term in terms]))
+            self._name_terms.append(tuple([self._number_of(term) for term in terms]))
 
     def _flush(self) -> None:
-        """Convert the collected texts to packed rows: term, chunk, times and weight."""
+        """Convert the collected tokens to entries."""
         if len(self._start_lines) == self._flushed_chunks:
             return
 
@@ -247,6 +272,7 @@ class TermTableBuilder:
         term = flat.take(runs(first.take(names), size))
         chunk = chunk_numbers[rows]
 
+        # The length of a chunk is the number of its terms, as BM25 needs it.
         is_counted = self._counted_terms()[term]
         lengths = np.bincount(
             chunk[is_counted] - self._flushed_chunks,
@@ -255,7 +281,7 @@ class TermTableBuilder:
         )
         self._lengths.append(lengths.astype(np.int64))
         self._flushed_chunks = len(self._start_lines)
-        self._packed.append(_merge_entries(term, chunk, times[rows], weights[rows]))
+        self._entries.append(_merge(Entries(term, chunk, times[rows], weights[rows])))
 
     def _counted_terms(self) -> BoolArray:
         """Return which terms count for the length of a chunk: all but joined ones."""
@@ -275,29 +301,28 @@ class TermTableBuilder:
     def sections(self) -> dict[str, AnyArray]:
         """Return the table as arrays by name."""
         self._flush()
-        self._entries_taken()
-        entries = np.concatenate(self._packed) if self._packed else np.zeros((0, 4), dtype=np.int64)
+        self._add_copied()
+        entries = _concatenate(self._entries)
 
         # Sorted terms are found by binary search in the mapped file, without reading all of them.
         ordered = sorted(self._terms)
         renumbered = np.zeros(len(ordered), dtype=np.int64)
         renumbered[[self._terms[term] for term in ordered]] = np.arange(len(ordered))
-        term = renumbered[entries[:, 0]]
+        entries = entries._replace(terms=renumbered[entries.terms])
 
         # Term and chunk as one integer: one sort gives posting lists with ascending chunks.
-        order = np.argsort(term * max(len(self._start_lines), 1) + entries[:, 1])
-        term, entries = term[order], entries[order]
+        entries = entries.take(np.argsort(entries.terms * max(len(self._start_lines), 1) + entries.chunks))
         encoded = [text.encode() + b"\n" for text in ordered]
         return {
             "terms": np.frombuffer(b"".join(encoded), np.uint8),
             "term_start": _offsets([len(text) for text in encoded]),
-            "term_first": _offsets(np.bincount(term, minlength=len(ordered))),
-            "chunk": entries[:, 1].astype(np.uint32),
-            "times": np.minimum(entries[:, 2], _MAX_COUNT).astype(np.uint8),
-            "weight": np.minimum(entries[:, 3], _MAX_COUNT).astype(np.uint8),
+            "term_first": _offsets(np.bincount(entries.terms, minlength=len(ordered))),
+            "chunk": entries.chunks.astype(np.uint32),
+            "times": np.minimum(entries.times, _MAX_COUNT).astype(np.uint8),
+            "weight": np.minimum(entries.weights, _MAX_COUNT).astype(np.uint8),
             "doc_chunk": np.array(self._doc_chunk, dtype=np.uint32),
             "begin_line": np.array(self._start_lines, dtype=np.uint32),
-            "end_line": np.array(self._end, dtype=np.uint32),
+            "end_line": np.array(self._end_lines, dtype=np.uint32),
             "length": np.concatenate([*self._lengths, np.zeros(0, dtype=np.int64)]).astype(np.uint32),
             "doc_language": np.array(self._languages, dtype=np.uint8),
             "keys": np.frombuffer(b"".join(self._keys), np.uint8),
@@ -346,25 +371,48 @@ def _read_terms(tokens: Sequence[bytes]) -> Iterator[Sequence[str]]:
             yield next(terms_of_words)
 
 
-def _merge_entries(term: Int64Array, chunk: Int64Array, times: Int64Array, weights: Int64Array) -> Int64Array:
+def _replace_cells(document: _DocumentLines) -> _DocumentLines:
+    """Return a notebook with the lines of its cells, cut where cells begin; other documents stay as they are."""
+    if document.language != "Jupyter Notebook":
+        return document
+
+    sources = source_lines("a.ipynb", document.text)
+    if sources is None:
+        return document
+
+    # JSON and base64 aren't words.
+    return _DocumentLines(
+        text=b"\n".join(sources.lines),
+        lines=sources.lines,
+        cuts=[line - 1 for line, (_, cell_line) in sources.cells.items() if cell_line == 1],
+        language="",
+        is_prose=False,
+    )
+
+
+def _concatenate(entries: Sequence[Entries]) -> Entries:
+    if not entries:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Entries(nothing, nothing, nothing, nothing)
+    return Entries(*map(np.concatenate, zip(*entries, strict=True)))
+
+
+def _merge(entries: Entries) -> Entries:
     """Sum times and weights of the entries of the same term and chunk."""
-    if not len(term):
-        return np.zeros((0, 4), dtype=np.int64)
+    if not len(entries.terms):
+        return entries
 
     # One number sorts by term, then chunk; both are below 2^32.
-    key = (term << np.int64(32)) | chunk
-    order = np.argsort(key)
-    key = key[order]
-    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-    key = key[first]
-    return np.stack(
-        [
-            key >> np.int64(32),
-            key & np.int64(0xFFFFFFFF),
-            np.add.reduceat(times[order], first),
-            np.add.reduceat(weights[order], first),
-        ],
-        axis=1,
+    keys = (entries.terms << np.int64(32)) | entries.chunks
+    order = np.argsort(keys)
+    keys = keys[order]
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    keys = keys[first]
+    return Entries(
+        terms=keys >> np.int64(32),
+        chunks=keys & np.int64(0xFFFFFFFF),
+        times=np.add.reduceat(entries.times[order], first),
+        weights=np.add.reduceat(entries.weights[order], first),
     )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,19 @@ _BLOCK_TERMS = 64
 def rules() -> str:
     """Return the name of the current rules; a table made by other rules is built again."""
     return f"{FORMAT}.{tokenizer.RULES}"
+
+
+class Entries(NamedTuple):
+    """Terms in chunks, by row: the numbers of both, how often the term occurs, and its weight as a defined name."""
+
+    terms: Int64Array
+    chunks: Int64Array
+    times: Int64Array
+    weights: Int64Array
+
+    def take(self, order: Int64Array) -> Entries:
+        """Return the rows at some positions, in their order."""
+        return Entries(self.terms[order], self.chunks[order], self.times[order], self.weights[order])
 
 
 class TermTable:
@@ -77,12 +91,16 @@ class TermTable:
         bounds = zip(self._start[numbers].tolist(), self._start[numbers + 1].tolist(), strict=True)
         return [str(self._terms[start : end - 1], "utf-8") for start, end in bounds]
 
-    def all_entries(self) -> tuple[Int64Array, Int64Array]:
-        """Return the term of every entry, and its chunk, times and weight as columns."""
+    def all_entries(self) -> Entries:
+        """Return the entries of all terms."""
         first = self._first.astype(np.int64)
         counts = first[1:] - first[:-1]
-        columns = [column.astype(np.int64) for column in (self._chunk, self._times, self._weight)]
-        return np.repeat(np.arange(len(counts)), counts), np.stack(columns, axis=1)
+        return Entries(
+            terms=np.repeat(np.arange(len(counts)), counts),
+            chunks=self._chunk.astype(np.int64),
+            times=self._times.astype(np.int64),
+            weights=self._weight.astype(np.int64),
+        )
 
     @functools.cached_property
     def _blocks(self) -> tuple[list[bytes], list[int]]:
