@@ -11,33 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sourcelight.core.errors import ProtocolError
-from sourcelight.core.wire.events import (
-    Alert,
-    ChunkMatch,
-    CommitMatch,
-    ContentMatch,
-    Done,
-    ErrorEvent,
-    Event,
-    Filters,
-    Json,
-    LineMatch,
-    Location,
-    Match,
-    Matches,
-    PathMatch,
-    Progress,
-    ProposedQuery,
-    QuerySuggestion,
-    Range,
-    RepoMatch,
-    Skipped,
-    SuggestedFilter,
-    SymbolItem,
-    SymbolMatch,
-    UnknownEvent,
-    UnknownMatch,
-)
+from sourcelight.core.wire import events
+from sourcelight.core.wire.events import Json
 from sourcelight.core.wire.sse import RawEvent
 
 _EXCERPT_CHARACTERS = 120
@@ -50,7 +25,7 @@ _MAX_DIGITS = 19
 """Digits of a count that arrives as text: a text may have millions, and 64 bits have at most 19."""
 
 
-def decode_event(event: RawEvent) -> Event:
+def decode_event(event: RawEvent) -> events.Event:
     """Read the JSON of a raw event.
 
     Raises
@@ -61,29 +36,29 @@ def decode_event(event: RawEvent) -> Event:
     reader = _EVENTS.get(event.name)
     if reader is None:
         try:
-            return UnknownEvent(event.name, load(event.name, event.data))
+            return events.UnknownEvent(event.name, load(event.name, event.data))
         except ProtocolError:
-            return UnknownEvent(event.name, event.data.decode(errors="replace"))
+            return events.UnknownEvent(event.name, event.data.decode(errors="replace"))
 
     if event.name == "done":
-        return Done()
+        return events.Done()
 
     return reader(load(event.name, event.data))
 
 
-def decode_matches(data: bytes) -> tuple[Match, ...]:
+def decode_matches(data: bytes) -> tuple[events.Match, ...]:
     """Read the array of a ``matches`` event; null is an empty one."""
     return _matches(load("matches", data)).matches
 
 
-def decode_match(value: Json) -> Match:
+def decode_match(value: Json) -> events.Match:
     """Read one match object. One without a type is a content match, as clients in the field take it."""
     record = _object(value)
     kind = record.get("type")
     if kind is None:
         kind = "content"
     if not isinstance(kind, str) or kind not in _MATCHES:
-        return UnknownMatch(str(kind), dict(record))
+        return events.UnknownMatch(str(kind), dict(record))
     return _MATCHES[kind](record)
 
 
@@ -109,8 +84,8 @@ def load(name: str, data: bytes) -> Json:
         ) from exc
 
 
-def _content(record: _Object) -> ContentMatch:
-    return ContentMatch(
+def _content(record: _Object) -> events.ContentMatch:
+    return events.ContentMatch(
         path_matches=_ranges(record, "pathMatches"),
         line_matches=tuple(map(_line_match, _items(record, "lineMatches"))),
         chunk_matches=tuple(map(_chunk_match, _items(record, "chunkMatches"))),
@@ -118,30 +93,30 @@ def _content(record: _Object) -> ContentMatch:
     )
 
 
-def _ranges(record: _Object, key: str) -> tuple[Range, ...]:
+def _ranges(record: _Object, key: str) -> tuple[events.Range, ...]:
     return tuple(map(_range, _items(record, key)))
 
 
-def _range(value: Json) -> Range:
+def _range(value: Json) -> events.Range:
     record = _object(value)
-    return Range(_location(record.get("start")), _location(record.get("end")))
+    return events.Range(_location(record.get("start")), _location(record.get("end")))
 
 
-def _location(value: Json) -> Location:
+def _location(value: Json) -> events.Location:
     record = _object(value)
-    return Location(_int(record, "offset"), _int(record, "line"), _int(record, "column"))
+    return events.Location(_int(record, "offset"), _int(record, "line"), _int(record, "column"))
 
 
-def _line_match(value: Json) -> LineMatch:
+def _line_match(value: Json) -> events.LineMatch:
     record = _object(value)
     pairs = []
     for item in _items(record, "offsetAndLengths"):
         offset, length = _numbers(item, 2)
         pairs.append((offset, length))
-    return LineMatch(_text(record, "line"), _int(record, "lineNumber"), tuple(pairs))
+    return events.LineMatch(_text(record, "line"), _int(record, "lineNumber"), tuple(pairs))
 
 
-def _chunk_match(value: Json) -> ChunkMatch:
+def _chunk_match(value: Json) -> events.ChunkMatch:
     record = _object(value)
     start = _location(record.get("contentStart"))
 
@@ -149,8 +124,8 @@ def _chunk_match(value: Json) -> ChunkMatch:
         ranges = _ranges(record, "ranges")
     else:
         # The match gets the first line: its text arrived, only the position in it is unknown.
-        ranges = (Range(start, start),)
-    return ChunkMatch(
+        ranges = (events.Range(start, start),)
+    return events.ChunkMatch(
         # Documented as `context`, sent as `content`: either will do.
         content=_text(record, "content") or _text(record, "context"),
         content_start=start,
@@ -179,17 +154,17 @@ def _repository_facts(record: _Object) -> dict[str, Any]:
     }
 
 
-def _path(record: _Object) -> PathMatch:
-    return PathMatch(path_matches=_ranges(record, "pathMatches"), **_file_facts(record))
+def _path(record: _Object) -> events.PathMatch:
+    return events.PathMatch(path_matches=_ranges(record, "pathMatches"), **_file_facts(record))
 
 
-def _symbol(record: _Object) -> SymbolMatch:
-    return SymbolMatch(symbols=tuple(map(_symbol_item, _items(record, "symbols"))), **_file_facts(record))
+def _symbol(record: _Object) -> events.SymbolMatch:
+    return events.SymbolMatch(symbols=tuple(map(_symbol_item, _items(record, "symbols"))), **_file_facts(record))
 
 
-def _symbol_item(value: Json) -> SymbolItem:
+def _symbol_item(value: Json) -> events.SymbolItem:
     record = _object(value)
-    return SymbolItem(
+    return events.SymbolItem(
         name=_text(record, "name"),
         kind=_text(record, "kind"),
         url=_text(record, "url"),
@@ -198,13 +173,13 @@ def _symbol_item(value: Json) -> SymbolItem:
     )
 
 
-def _repo(record: _Object) -> RepoMatch:
+def _repo(record: _Object) -> events.RepoMatch:
     metadata = {}
     for name, text in _object(record.get("metadata")).items():
         # Null is a key without a value: a tag.
         metadata[name] = text if isinstance(text, str) else None
 
-    return RepoMatch(
+    return events.RepoMatch(
         repository=_text(record, "repository"),
         repository_matches=_ranges(record, "repositoryMatches"),
         branches=_texts(record, "branches"),
@@ -219,13 +194,13 @@ def _repo(record: _Object) -> RepoMatch:
     )
 
 
-def _commit(record: _Object) -> CommitMatch:
+def _commit(record: _Object) -> events.CommitMatch:
     ranges = []
     for item in _items(record, "ranges"):
         line, character, length = _numbers(item, 3)
         ranges.append((line, character, length))
 
-    return CommitMatch(
+    return events.CommitMatch(
         type=_text(record, "type"),
         repository=_text(record, "repository"),
         oid=_text(record, "oid"),
@@ -243,7 +218,7 @@ def _commit(record: _Object) -> CommitMatch:
     )
 
 
-_MATCHES: dict[str, Callable[[_Object], Match]] = {
+_MATCHES: dict[str, Callable[[_Object], events.Match]] = {
     "content": _content,
     "path": _path,
     "symbol": _symbol,
@@ -253,16 +228,16 @@ _MATCHES: dict[str, Callable[[_Object], Match]] = {
 }
 
 
-def _matches(value: Json) -> Matches:
-    return Matches(tuple(map(decode_match, _list(value))))
+def _matches(value: Json) -> events.Matches:
+    return events.Matches(tuple(map(decode_match, _list(value))))
 
 
-def _progress(value: Json) -> Progress:
+def _progress(value: Json) -> events.Progress:
     record = _object(value)
     skipped = record.get("skipped")
     # A single item may come without its list.
     items = [skipped] if isinstance(skipped, dict) else _list(skipped)
-    return Progress(
+    return events.Progress(
         done=_flag(record, "done"),
         match_count=_count(record.get("matchCount")),
         duration_ms=_int(record, "durationMs"),
@@ -272,16 +247,16 @@ def _progress(value: Json) -> Progress:
     )
 
 
-def decode_skipped(value: Json) -> Skipped:
+def decode_skipped(value: Json) -> events.Skipped:
     """Return an item of skipped work from JSON."""
     # In any form, an item means that something was left out.
     record = {"reason": value} if isinstance(value, str) else _object(value)
     suggested = record.get("suggested")
     suggestion = None
     if isinstance(suggested, dict):
-        suggestion = QuerySuggestion(_text(suggested, "title"), _text(suggested, "queryExpression"))
+        suggestion = events.QuerySuggestion(_text(suggested, "title"), _text(suggested, "queryExpression"))
 
-    return Skipped(
+    return events.Skipped(
         reason=_text(record, "reason"),
         title=_text(record, "title"),
         message=_text(record, "message"),
@@ -290,11 +265,11 @@ def decode_skipped(value: Json) -> Skipped:
     )
 
 
-def _filters(value: Json) -> Filters:
-    return Filters(tuple(map(_filter, _list(value))))
+def _filters(value: Json) -> events.Filters:
+    return events.Filters(tuple(map(_filter, _list(value))))
 
 
-def _filter(value: Json) -> SuggestedFilter:
+def _filter(value: Json) -> events.SuggestedFilter:
     record = _object(value)
     if "exhaustive" in record:
         exhaustive = _flag(record, "exhaustive")
@@ -302,7 +277,7 @@ def _filter(value: Json) -> SuggestedFilter:
         # Older services have `limitHit`, which means the opposite.
         exhaustive = record.get("limitHit") is False
 
-    return SuggestedFilter(
+    return events.SuggestedFilter(
         value=_text(record, "value"),
         label=_text(record, "label"),
         count=_int(record, "count"),
@@ -311,9 +286,9 @@ def _filter(value: Json) -> SuggestedFilter:
     )
 
 
-def _alert(value: Json) -> Alert:
+def _alert(value: Json) -> events.Alert:
     record = _object(value)
-    return Alert(
+    return events.Alert(
         title=_text(record, "title"),
         description=_text(record, "description"),
         kind=_text(record, "kind"),
@@ -321,25 +296,25 @@ def _alert(value: Json) -> Alert:
     )
 
 
-def _decode_proposed(value: Json) -> ProposedQuery:
+def _decode_proposed(value: Json) -> events.ProposedQuery:
     record = _object(value)
     annotations = []
     for item in map(_object, _items(record, "annotations")):
         annotations.append((_text(item, "name"), str(item.get("value", ""))))
-    return ProposedQuery(_text(record, "query"), _text(record, "description"), tuple(annotations))
+    return events.ProposedQuery(_text(record, "query"), _text(record, "description"), tuple(annotations))
 
 
-def _error(value: Json) -> ErrorEvent:
+def _error(value: Json) -> events.ErrorEvent:
     if isinstance(value, str):
-        return ErrorEvent(value)
-    return ErrorEvent(_text(_object(value), "message"))
+        return events.ErrorEvent(value)
+    return events.ErrorEvent(_text(_object(value), "message"))
 
 
-def _decode_done(_: Json) -> Done:
-    return Done()
+def _decode_done(_: Json) -> events.Done:
+    return events.Done()
 
 
-_EVENTS: dict[str, Callable[[Json], Event]] = {
+_EVENTS: dict[str, Callable[[Json], events.Event]] = {
     "matches": _matches,
     "progress": _progress,
     "filters": _filters,

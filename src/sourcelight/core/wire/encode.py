@@ -8,27 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from sourcelight.core.wire.events import (
-    Alert,
-    ChunkMatch,
-    CommitMatch,
-    ContentMatch,
-    ErrorEvent,
-    Event,
-    Filters,
-    Json,
-    Location,
-    Match,
-    Matches,
-    PathMatch,
-    Progress,
-    Range,
-    RepoMatch,
-    Skipped,
-    SymbolMatch,
-    UnknownEvent,
-    UnknownMatch,
-)
+from sourcelight.core.wire import events
+from sourcelight.core.wire.events import Json
 
 ChunkText = Literal["both", "context", "content"]
 """The key, or both keys, of a chunk's text."""
@@ -45,26 +26,26 @@ def frame(name: str, data: bytes) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
 
 
-def encode(event: Event, *, chunk_text: ChunkText = "both") -> bytes:
+def encode(event: events.Event, *, chunk_text: ChunkText = "both") -> bytes:
     """Return the bytes of one event. Text that is not Unicode (half a surrogate pair) becomes U+FFFD."""
     name, value = _event(event, chunk_text)
     return frame(name, dump(value))
 
 
-def encode_match(match: Match, *, chunk_text: ChunkText = "both") -> Json:
+def encode_match(match: events.Match, *, chunk_text: ChunkText = "both") -> Json:
     """Return the JSON value of one match."""
     match match:
-        case ContentMatch():
+        case events.ContentMatch():
             return _content(match, chunk_text)
-        case PathMatch():
-            return _file(match) | _non_empty(pathMatches=_ranges(match.path_matches))
-        case SymbolMatch():
-            return _file(match) | {"symbols": [_symbol(symbol) for symbol in match.symbols]}
-        case RepoMatch():
+        case events.PathMatch():
+            return _path(match)
+        case events.SymbolMatch():
+            return _symbols(match)
+        case events.RepoMatch():
             return _repo(match)
-        case CommitMatch():
+        case events.CommitMatch():
             return _commit(match)
-        case UnknownMatch():
+        case events.UnknownMatch():
             return dict(match.raw)
 
 
@@ -95,7 +76,9 @@ def _mend(value: Json) -> Json:
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):
         return {_mend(key): _mend(item) for key, item in value.items()}
-    return [_mend(item) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_mend(item) for item in value]
+    return value
 
 
 def _non_empty(**values: Any) -> dict[str, Any]:
@@ -103,71 +86,79 @@ def _non_empty(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value}
 
 
-def _event(event: Event, chunk_text: ChunkText) -> tuple[str, Json]:
+def _event(event: events.Event, chunk_text: ChunkText) -> tuple[str, Json]:  # noqa: PLR0911 - one for each kind
     match event:
-        case Matches():
+        case events.Matches():
             return "matches", [encode_match(match, chunk_text=chunk_text) for match in event.matches]
-        case Progress():
+        case events.Progress():
             return "progress", _progress(event)
-        case Filters():
-            return "filters", [
-                {
-                    "value": item.value,
-                    "label": item.label,
-                    "count": item.count,
-                    "exhaustive": item.exhaustive,
-                    "kind": item.kind,
-                }
-                for item in event.filters
-            ]
-        case Alert():
+        case events.Filters():
+            return "filters", [_filter(item) for item in event.filters]
+        case events.Alert():
             return "alert", _alert(event)
-        case UnknownEvent():
+        case events.UnknownEvent():
             return event.name, event.data
+        case events.ErrorEvent():
+            return "error", {"message": event.message}
         case _:
-            return ("error", {"message": event.message}) if isinstance(event, ErrorEvent) else ("done", {})
+            return "done", {}
 
 
-def _progress(event: Progress) -> Json:
+def _progress(event: events.Progress) -> Json:
     value: dict[str, Any] = {"done": event.done}
     if event.repositories_count is not None:
         value["repositoriesCount"] = event.repositories_count
 
-    value |= {
-        "matchCount": event.match_count,
-        "durationMs": event.duration_ms,
-        "skipped": [encode_skipped(item) for item in event.skipped],
-    }
-    return value | _non_empty(trace=event.trace)
-
-
-def encode_skipped(s: Skipped) -> Json:
-    """Return an item of skipped work as JSON."""
-    value: dict[str, Any] = {"reason": s.reason, "title": s.title, "message": s.message, "severity": s.severity}
-    if s.suggested is not None:
-        value["suggested"] = {"title": s.suggested.title, "queryExpression": s.suggested.query_expression}
+    value["matchCount"] = event.match_count
+    value["durationMs"] = event.duration_ms
+    value["skipped"] = [encode_skipped(item) for item in event.skipped]
+    value |= _non_empty(trace=event.trace)
     return value
 
 
-def _alert(alert: Alert) -> Json:
-    proposed = [
-        _non_empty(description=proposed_query.description)
-        | {"query": proposed_query.query}
-        | _non_empty(annotations=[{"name": name, "value": value} for name, value in proposed_query.annotations])
-        for proposed_query in alert.proposed_queries
-    ]
-    return (
-        {"title": alert.title}
-        | _non_empty(description=alert.description, kind=alert.kind)
-        | {"proposedQueries": proposed or None}
-    )
+def encode_skipped(item: events.Skipped) -> Json:
+    """Return an item of skipped work as JSON."""
+    value: dict[str, Any] = {
+        "reason": item.reason,
+        "title": item.title,
+        "message": item.message,
+        "severity": item.severity,
+    }
+    if item.suggested is not None:
+        value["suggested"] = {"title": item.suggested.title, "queryExpression": item.suggested.query_expression}
+    return value
 
 
-def _ranges(ranges: tuple[Range, ...]) -> list[Json]:
+def _filter(item: events.SuggestedFilter) -> Json:
+    return {
+        "value": item.value,
+        "label": item.label,
+        "count": item.count,
+        "exhaustive": item.exhaustive,
+        "kind": item.kind,
+    }
+
+
+def _alert(alert: events.Alert) -> Json:
+    value: dict[str, Any] = {"title": alert.title}
+    value |= _non_empty(description=alert.description, kind=alert.kind)
+    value["proposedQueries"] = [_proposal(proposal) for proposal in alert.proposed_queries] or None
+    return value
+
+
+def _proposal(proposal: events.ProposedQuery) -> Json:
+    annotations = [{"name": name, "value": value} for name, value in proposal.annotations]
+    value = _non_empty(description=proposal.description)
+    value["query"] = proposal.query
+    value |= _non_empty(annotations=annotations)
+    return value
+
+
+def _ranges(ranges: tuple[events.Range, ...]) -> list[Json]:
     return [{"start": _location(range_.start), "end": _location(range_.end)} for range_ in ranges]
 
 
-def _location(location: Location) -> Json:
+def _location(location: events.Location) -> Json:
     return {"offset": location.offset, "line": location.line, "column": location.column}
 
 
@@ -175,12 +166,12 @@ def repository_json(
     repository: str, repository_id: int = 0, repo_stars: int = 0, repo_last_fetched: str = ""
 ) -> dict[str, Any]:
     """Return the keys of a match about its repository."""
-    return {"repositoryID": repository_id, "repository": repository} | _non_empty(
-        repoStars=repo_stars, repoLastFetched=repo_last_fetched
-    )
+    value: dict[str, Any] = {"repositoryID": repository_id, "repository": repository}
+    value |= _non_empty(repoStars=repo_stars, repoLastFetched=repo_last_fetched)
+    return value
 
 
-def _file(match: ContentMatch | PathMatch | SymbolMatch) -> dict[str, Any]:
+def _file(match: events.ContentMatch | events.PathMatch | events.SymbolMatch) -> dict[str, Any]:
     return (
         {"type": match.type, "path": match.path}
         | _repository(match)
@@ -188,79 +179,92 @@ def _file(match: ContentMatch | PathMatch | SymbolMatch) -> dict[str, Any]:
     )
 
 
-def _repository(match: ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch) -> dict[str, Any]:
+def _repository(
+    match: events.ContentMatch | events.PathMatch | events.SymbolMatch | events.RepoMatch | events.CommitMatch,
+) -> dict[str, Any]:
     return repository_json(match.repository, match.repository_id, match.repo_stars, match.repo_last_fetched)
 
 
-def _content(match: ContentMatch, chunk_text: ChunkText) -> Json:
-    lines = [
-        {
-            "line": line_match.line,
-            "lineNumber": line_match.line_number,
-            "offsetAndLengths": line_match.offset_and_lengths,
-        }
-        for line_match in match.line_matches
-    ]
-    chunks = [_chunk(chunk_match, chunk_text) for chunk_match in match.chunk_matches]
-    return (
-        _file(match)
-        | _non_empty(pathMatches=_ranges(match.path_matches))
-        # Null when line matches are used (streaming search API, content match).
-        | {"hunks": None}
-        | _non_empty(lineMatches=lines, chunkMatches=chunks)
-    )
+def _content(match: events.ContentMatch, chunk_text: ChunkText) -> Json:
+    value = _path(match)
+    # Null when line matches are used (streaming search API, content match).
+    value["hunks"] = None
+    lines = [_line(line) for line in match.line_matches]
+    chunks = [_chunk(chunk, chunk_text) for chunk in match.chunk_matches]
+    value |= _non_empty(lineMatches=lines, chunkMatches=chunks)
+    return value
 
 
-def _chunk(chunk: ChunkMatch, chunk_text: ChunkText) -> Json:
+def _path(match: events.ContentMatch | events.PathMatch) -> dict[str, Any]:
+    """Return the keys of a file, with the matches in its path."""
+    value = _file(match)
+    value |= _non_empty(pathMatches=_ranges(match.path_matches))
+    return value
+
+
+def _symbols(match: events.SymbolMatch) -> Json:
+    value = _file(match)
+    value["symbols"] = [_symbol(symbol) for symbol in match.symbols]
+    return value
+
+
+def _line(line: events.LineMatch) -> Json:
+    return {"line": line.line, "lineNumber": line.line_number, "offsetAndLengths": line.offset_and_lengths}
+
+
+def _chunk(chunk: events.ChunkMatch, chunk_text: ChunkText) -> Json:
     # Documented as `context`, sent as `content` by services, so both are sent unless the client is known to read one.
-    keys = ("context", "content") if chunk_text == "both" else (chunk_text,)
-    return (
-        dict.fromkeys(keys, chunk.content)
-        | {"contentStart": _location(chunk.content_start), "ranges": _ranges(chunk.ranges)}
-        | _non_empty(contentTruncated=chunk.content_truncated)
-    )
+    value: dict[str, Any] = {}
+    if chunk_text in {"both", "context"}:
+        value["context"] = chunk.content
+    if chunk_text in {"both", "content"}:
+        value["content"] = chunk.content
+    value["contentStart"] = _location(chunk.content_start)
+    value["ranges"] = _ranges(chunk.ranges)
+    value |= _non_empty(contentTruncated=chunk.content_truncated)
+    return value
 
 
-def _symbol(symbol: Any) -> Json:
-    value = {
+def _symbol(symbol: events.SymbolItem) -> Json:
+    value: dict[str, Any] = {
         "url": symbol.url,
         "name": symbol.name,
         "containerName": symbol.container_name,
         "kind": symbol.kind,
     }
-    return value if symbol.line is None else value | {"line": symbol.line}
+    if symbol.line is not None:
+        value["line"] = symbol.line
+    return value
 
 
-def _repo(match: RepoMatch) -> Json:
-    return (
-        {"type": match.type}
-        | _repository(match)
-        | _non_empty(
-            repositoryMatches=_ranges(match.repository_matches),
-            branches=list(match.branches),
-            description=match.description,
-            descriptionMatches=_ranges(match.description_matches),
-            fork=match.fork,
-            archived=match.archived,
-            private=match.private,
-            metadata=dict(match.metadata),
-            topics=list(match.topics),
-        )
+def _repo(match: events.RepoMatch) -> Json:
+    value: dict[str, Any] = {"type": match.type}
+    value |= _repository(match)
+    value |= _non_empty(
+        repositoryMatches=_ranges(match.repository_matches),
+        branches=list(match.branches),
+        description=match.description,
+        descriptionMatches=_ranges(match.description_matches),
+        fork=match.fork,
+        archived=match.archived,
+        private=match.private,
+        metadata=dict(match.metadata),
+        topics=list(match.topics),
     )
+    return value
 
 
-def _commit(match: CommitMatch) -> Json:
-    return (
-        {"type": match.type, "label": match.label, "url": match.url, "detail": match.detail}
-        | _repository(match)
-        | {
-            "oid": match.oid,
-            "message": match.message,
-            "authorName": match.author_name,
-            "authorDate": match.author_date,
-            "committerName": match.committer_name,
-            "committerDate": match.committer_date,
-            "content": match.content,
-            "ranges": match.ranges,
-        }
-    )
+def _commit(match: events.CommitMatch) -> Json:
+    value: dict[str, Any] = {"type": match.type, "label": match.label, "url": match.url, "detail": match.detail}
+    value |= _repository(match)
+    value |= {
+        "oid": match.oid,
+        "message": match.message,
+        "authorName": match.author_name,
+        "authorDate": match.author_date,
+        "committerName": match.committer_name,
+        "committerDate": match.committer_date,
+        "content": match.content,
+        "ranges": match.ranges,
+    }
+    return value
