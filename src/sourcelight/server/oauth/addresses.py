@@ -27,8 +27,14 @@ _FOREIGN = frozenset({
     "jar", "javascript", "ldap", "mailto", "moz-extension", "ms-settings", "news", "nntp", "resource", "sftp",
     "sms", "smb", "ssh", "tel", "telnet", "urn", "vbscript", "view-source", "ws", "wss",
 })  # fmt: skip
+"""Schemes of the system, which an application must not be given."""
+
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _UNFIT = re.compile(r"[\x00-\x20\x7f-\uffff\"<>\\^`{|}]")
+"""Characters that no address has unescaped (RFC 3986, 2)."""
+
+_UNFIT_HOST = re.compile(r"[^a-z0-9.:_-]")
+_USUAL_PORTS = {"http": 80, "https": 443}
 
 PREFIX = "/.auth"
 SIGN_IN = "/.auth/sign-in"
@@ -61,7 +67,9 @@ def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
     if parts.username is not None or parts.password is not None:
         return "it has a user name"
     if parts.scheme == "https":
-        return "" if parts.hostname else "it has no host"
+        if parts.hostname:
+            return ""
+        return "it has no host"
 
     # RFC 8252, 7.3: loopback redirects of native applications may use http.
     if parts.scheme == "http":
@@ -71,7 +79,9 @@ def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
     if parts.scheme in _FOREIGN:
         return f"the scheme {parts.scheme}: belongs to the system, not to an application"
 
-    return "" if parts.netloc or parts.path else "it has nothing after its scheme"
+    if parts.netloc or parts.path:
+        return ""
+    return "it has nothing after its scheme"
 
 
 def matches(registered: str, requested: str) -> bool:
@@ -79,20 +89,21 @@ def matches(registered: str, requested: str) -> bool:
 
     An empty path counts as ``/``, the case of scheme and host does not count.
     """
-    registered_parts, requested_parts = _parts(registered), _parts(requested)
-    if (
-        registered_parts is None
-        or requested_parts is None
-        or redirect_problem(requested)
-        or ("?" in registered) != ("?" in requested)
-    ):
-        return False  # parsing an address loses an empty query
+    registered_parts = _parts(registered)
+    requested_parts = _parts(requested)
+    if registered_parts is None or requested_parts is None or redirect_problem(requested):
+        return False
+    # Parsing an address loses an empty query.
+    if ("?" in registered) != ("?" in requested):
+        return False
 
-    if _text(registered_parts) == _text(requested_parts):
+    if _normal_form(registered_parts) == _normal_form(requested_parts):
         return True
 
     is_local = registered_parts.scheme == "http" and registered_parts.hostname in LOOPBACK
-    return is_local and _text(registered_parts, port=False) == _text(requested_parts, port=False)
+    if not is_local:
+        return False
+    return _normal_form(registered_parts, with_port=False) == _normal_form(requested_parts, with_port=False)
 
 
 def form_source(uri: str) -> str:
@@ -100,9 +111,15 @@ def form_source(uri: str) -> str:
     parts = _parts(uri)
     if parts is None or redirect_problem(uri):
         return ""
-    if parts.scheme not in {"http", "https"} or ":" in (parts.hostname or ""):
-        return f"{parts.scheme}:"  # a policy can't express an IPv6 address
-    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port is not None else "")
+    # A policy can't express an IPv6 address.
+    is_ipv6 = ":" in (parts.hostname or "")
+    if parts.scheme not in {"http", "https"} or is_ipv6:
+        return f"{parts.scheme}:"
+
+    source = f"{parts.scheme}://{parts.hostname}"
+    if parts.port is not None:
+        source += f":{parts.port}"
+    return source
 
 
 def redirect_host(uri: str) -> str:
@@ -118,7 +135,10 @@ def redirect_host(uri: str) -> str:
 def is_local(uri: str) -> bool:
     """Return whether a redirect stays on the user's machine."""
     parts = _parts(uri)
-    return parts is not None and (parts.scheme not in {"http", "https"} or parts.hostname in LOOPBACK)
+    if parts is None:
+        return False
+    # Other schemes are those of applications, which the system opens.
+    return parts.scheme not in {"http", "https"} or parts.hostname in LOOPBACK
 
 
 def _parts(uri: str) -> SplitResult | None:
@@ -127,23 +147,30 @@ def _parts(uri: str) -> SplitResult | None:
 
     try:
         parts = urlsplit(uri)
-        _ = parts.port  # raises for a port that isn't a number
+        # Raises for a port that isn't a number.
+        _ = parts.port
     except ValueError:
         return None
 
-    if not _SCHEME.fullmatch(parts.scheme) or (parts.hostname and re.search(r"[^a-z0-9.:_-]", parts.hostname)):
+    if not _SCHEME.fullmatch(parts.scheme):
         return None
-
+    if parts.hostname and _UNFIT_HOST.search(parts.hostname):
+        return None
     return parts
 
 
-def _text(parts: SplitResult, *, port: bool = True) -> tuple[object, ...]:
-    default = {"http": 80, "https": 443}.get(parts.scheme)
-    number = (parts.port if parts.port is not None else default) if port else None
-    web = parts.scheme in {"http", "https"}
-    path = parts.path or ("/" if web else "")
-    user = (parts.username, parts.password)
-    return parts.scheme, parts.hostname, number, path, parts.query, parts.fragment, user
+def _normal_form(parts: SplitResult, *, with_port: bool = True) -> tuple[object, ...]:
+    """Return what two equal addresses share: without a port, a web address has the usual one; without a path, ``/``."""
+    port = None
+    if with_port:
+        port = parts.port
+        if port is None:
+            port = _USUAL_PORTS.get(parts.scheme)
+
+    path = parts.path
+    if not path and parts.scheme in _USUAL_PORTS:
+        path = "/"
+    return parts.scheme, parts.hostname, port, path, parts.query, parts.fragment, parts.username, parts.password
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +209,10 @@ def server_metadata(base: str, *, registration: bool, devices: bool = True) -> d
     Clients that request every listed scope and register themselves get ``mcp`` alone.
     """
     methods = ["none", "client_secret_post", "client_secret_basic"]
+    grant_types = ["authorization_code", "refresh_token"]
+    if devices:
+        grant_types.append(DEVICE_GRANT)
+
     document: dict[str, Any] = {
         "issuer": base,
         "authorization_endpoint": f"{base}{AUTHORIZE}",
@@ -190,11 +221,7 @@ def server_metadata(base: str, *, registration: bool, devices: bool = True) -> d
         "scopes_supported": [MCP, USER_ALL],
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
-        "grant_types_supported": [
-            "authorization_code",
-            "refresh_token",
-            *([DEVICE_GRANT] if devices else []),
-        ],
+        "grant_types_supported": grant_types,
         "token_endpoint_auth_methods_supported": methods,
         "revocation_endpoint_auth_methods_supported": methods,
         "code_challenge_methods_supported": ["S256"],
@@ -214,7 +241,8 @@ def with_query(address: str, values: Mapping[str, str | None]) -> str:
     """Return `address` with extra query parameters; skips None and keeps existing ones."""
     parts = urlsplit(address)
     extra = urlencode({name: value for name, value in values.items() if value is not None})
-    return urlunsplit(parts._replace(query="&".join(part for part in (parts.query, extra) if part)))
+    query = "&".join(filter(None, (parts.query, extra)))
+    return urlunsplit(parts._replace(query=query))
 
 
 def basic_credentials(header: str) -> tuple[str, str]:

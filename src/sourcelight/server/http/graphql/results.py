@@ -19,7 +19,7 @@ from sourcelight.core.batches.codecs.encode import encode_matches
 from sourcelight.core.errors import PathNotFound, PatternError, QueryError
 from sourcelight.core.markup import escape
 from sourcelight.core.markup.markdown import inline_html
-from sourcelight.core.wire.events import Alert, Filters, Progress
+from sourcelight.core.wire.events import Alert, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.server.http.graphql.code import GitBlob, GitCommit, GitRepository, find_repository
 from sourcelight.server.http.graphql.reading import Fields, GraphRequest, Markdown
@@ -33,6 +33,7 @@ MAX_RESULTS = 5_000
 """Maximum results that one search returns; further ones are only counted, and the answer is marked as limited."""
 
 _FENCE = re.compile(r"\A```(\w*)\n(.*?)\n?```\Z", re.DOTALL)
+"""The content of a commit on the wire: a block of Markdown, with the language ``diff`` or ``COMMIT_EDITMSG``."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +121,17 @@ class SearchResults:
     @property
     def approximate_result_count(self) -> str:
         """The number of matches, with ``+`` if there are more."""
-        return f"{self.match_count}{'+' if self.limit_hit else ''}"
+        if self.limit_hit:
+            return f"{self.match_count}+"
+        return f"{self.match_count}"
 
     @property
     def limit_hit(self) -> bool:
         """Whether a limit or the time ended the search before all was read."""
-        return bool(self._omitted) or any("limit" in item.reason or "timeout" in item.reason for item in self._limits())
+        if self._omitted:
+            return True
+        reasons = [item.reason for item in self._skipped()]
+        return any("limit" in reason or "timeout" in reason for reason in reasons)
 
     @property
     def elapsed_milliseconds(self) -> int:
@@ -140,8 +146,13 @@ class SearchResults:
     @property
     def repositories(self) -> list[GitRepository]:
         """Repositories with a result, by name."""
-        repositories = (find_repository(self.request, name) for name in sorted(self._names))
-        return [repository for repository in repositories if repository is not None]
+        repositories: list[GitRepository] = []
+        for name in sorted(self._names):
+            repository = find_repository(self.request, name)
+            # It may have been removed since it matched.
+            if repository is not None:
+                repositories.append(repository)
+        return repositories
 
     @property
     def cloning(self) -> list[GitRepository]:
@@ -161,13 +172,13 @@ class SearchResults:
             ]
             return Fields(title=alert.title, description=alert.description, proposed_queries=proposals)
 
-        left_out = [item for item in self._limits() if item.severity == "warn"]
+        left_out = [item for item in self._skipped() if item.severity == "warn"]
         if not left_out:
             return None
 
+        titles = "; ".join(item.title for item in left_out)
         description = "\n".join(item.message for item in left_out)
-        title = "This answer is not complete: " + "; ".join(item.title for item in left_out)
-        return Fields(title=title, description=description, proposed_queries=None)
+        return Fields(title=f"This answer is not complete: {titles}", description=description, proposed_queries=None)
 
     @alert.setter
     def alert(self, alert: Alert) -> None:
@@ -176,13 +187,17 @@ class SearchResults:
     @property
     def dynamic_filters(self) -> list[Fields]:
         """Filters that would narrow the search."""
+        if self.filters is None:
+            return []
         return [
             Fields(value=item.value, label=item.label, count=item.count, limit_hit=not item.exhaustive, kind=item.kind)
-            for item in (self.filters.filters if self.filters is not None else ())
+            for item in self.filters.filters
         ]
 
-    def _limits(self) -> Iterator[Any]:
-        yield from self.progress.skipped if self.progress is not None else ()
+    def _skipped(self) -> tuple[Skipped, ...]:
+        if self.progress is None:
+            return ()
+        return self.progress.skipped
 
 
 @dataclass(frozen=True)
@@ -217,14 +232,11 @@ class FileMatch:
     @property
     def chunk_matches(self) -> list[Fields]:
         """The same lines as chunks of one line each."""
-        return [
-            Fields(
-                content=text,
-                content_start=Fields(line=number, character=0),
-                ranges=[_range(number, start, start + length) for start, length in spans],
-            )
-            for text, number, spans in self._lines()
-        ]
+        chunks: list[Fields] = []
+        for text, number, spans in self._lines():
+            ranges = [_range(number, start, start + length) for start, length in spans]
+            chunks.append(Fields(content=text, content_start=Fields(line=number, character=0), ranges=ranges))
+        return chunks
 
     def _lines(self) -> Iterator[tuple[str, int, list[list[int]]]]:
         for line in self.match.get("lineMatches") or ():
@@ -237,12 +249,14 @@ class FileMatch:
 
     def _symbol(self, symbol: Mapping[str, Any]) -> Fields:
         kind = str(symbol["kind"]).upper()
+        if kind not in symbol_kinds():
+            kind = "UNKNOWN"
         # Lines of this API count from 0, lines of the stream's symbols from 1.
         line = int(symbol.get("line", 1)) - 1
         return Fields(
             name=symbol["name"],
             container_name=symbol.get("containerName") or None,
-            kind=kind if kind in symbol_kinds() else "UNKNOWN",
+            kind=kind,
             language=self.match.get("language", ""),
             url=symbol["url"],
             canonical_url=symbol["url"],
@@ -311,9 +325,9 @@ class CommitSearchResult:
     def _content(self) -> tuple[str, str]:
         """Return kind and text of the content's fence."""
         fence = _FENCE.match(str(self.match["content"]))
-        if fence is not None:
-            return (fence[1], fence[2])
-        return ("", str(self.match["content"]))
+        if fence is None:
+            return "", str(self.match["content"])
+        return fence[1], fence[2]
 
     def _highlights(self) -> list[Fields]:
         # Line 0 of the content is its fence, so these lines count from 1 in the text without it.
