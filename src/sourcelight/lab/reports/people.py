@@ -37,25 +37,33 @@ def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -
     """
     frame = commits.copy()
     frame.attrs = dict(commits.attrs)
-    pairs = list(zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True))
+    pairs = _pairs(frame)
     display_names: dict[Pair, Pair] = {}
     if people is not None:
-        for name, aliases in people.attrs.get("aliases", {}).items():
-            display_names |= {_pair(alias): _pair(name) for alias in aliases}
+        display_names = _display_names(people)
     elif join_addresses:
         display_names = _by_address(pairs)
 
-    named_pairs = [display_names.get(pair, pair) for pair in pairs]
-    frame["author"] = [name for name, _ in named_pairs]
-    frame["author_email"] = [email for _, email in named_pairs]
-    frame["person"] = [f"{name} <{email}>" for name, email in named_pairs]
+    authors = [display_names.get(pair, pair) for pair in pairs]
+    frame["author"] = [name for name, _ in authors]
+    frame["author_email"] = [email for _, email in authors]
+    frame["person"] = [f"{name} <{email}>" for name, email in authors]
     if people is not None:
-        columns = (people["author"].astype("str"), people["author_email"].astype("str"), people["bot"])
-        bots = {(name, email): bot is True or bot == True for name, email, bot in zip(*columns, strict=True)}  # noqa: E712 - pandas' own types
-        frame["bot"] = [bots.get(pair, is_bot) for pair, is_bot in zip(named_pairs, frame["bot"], strict=True)]
+        # A person who isn't in `people` keeps what the commits say.
+        bots = dict(zip(_pairs(people), people["bot"].fillna(value=False).astype("bool").tolist(), strict=True))
+        frame["bot"] = [bots.get(author, is_bot) for author, is_bot in zip(authors, frame["bot"], strict=True)]
 
-    _unify_committers(frame, display_names, named_pairs, join_addresses=join_addresses)
+    _unify_committers(frame, display_names, authors, join_addresses=join_addresses)
     return frame
+
+
+def _display_names(people: Frame) -> dict[Pair, Pair]:
+    """Return the name that an answer of `Client.contributors` has for each of a person's identities."""
+    display_names: dict[Pair, Pair] = {}
+    for name, aliases in people.attrs.get("aliases", {}).items():
+        for alias in aliases:
+            display_names[_pair(alias)] = _pair(name)
+    return display_names
 
 
 def _unify_committers(
@@ -67,23 +75,26 @@ def _unify_committers(
         return
 
     has_committer = frame["committer"].notna() & frame["committer_email"].notna()
-    columns = (frame.loc[has_committer, column].astype("str") for column in ("committer", "committer_email"))
-    committers = list(zip(*columns, strict=True))
+    names = frame.loc[has_committer, "committer"].astype("str")
+    emails = frame.loc[has_committer, "committer_email"].astype("str")
+    committers = list(zip(names, emails, strict=True))
     by_key: dict[Pair, Pair] = {}
     if join_addresses:
-        by_key = {person_key(*pair): name for pair, name in _by_address(committers).items()}
-        by_key |= {person_key(*pair): name for pair, name in display_names.items()}
-        by_key |= {person_key(*name): name for name in authors}
+        # The names of authors come last, so that they win.
+        for known_names in (_by_address(committers), display_names, {author: author for author in authors}):
+            for pair, display_name in known_names.items():
+                by_key[person_key(*pair)] = display_name
 
     new_pairs = [display_names.get(pair) or by_key.get(person_key(*pair), pair) for pair in committers]
-    for column, values in (
-        ("committer", [name for name, _ in new_pairs]),
-        ("committer_email", [address for _, address in new_pairs]),
-    ):
-        # As objects, because the names of authors may be no categories of the column.
-        column_values = frame[column].astype("object")
-        column_values[has_committer] = values
-        frame[column] = column_values
+    _set_texts(frame, "committer", has_committer, [name for name, _ in new_pairs])
+    _set_texts(frame, "committer_email", has_committer, [email for _, email in new_pairs])
+
+
+def _set_texts(frame: Frame, column: str, is_row: Any, texts: list[str]) -> None:
+    # As objects, because the names of authors may be no categories of the column.
+    values = frame[column].astype("object")
+    values[is_row] = texts
+    frame[column] = values
 
 
 def _pair(text: str) -> Pair:
@@ -138,28 +149,35 @@ def doubtful(
         suggested = stages.ask(
             "identities", code.identity_suggestions, repos=repos, mailmap=mailmap, join_addresses=join_addresses
         )
-    except SourcelightError:  # a service without it: the report does not depend on it
+    # A service without it: the report does not depend on it.
+    except SourcelightError:
         return []
 
     wrote = people[people["commits"] > 0]
-    key = person_key if join_addresses else (lambda name, email: (name, email))
-    active_keys = {
-        key(*pair) for pair in zip(wrote["author"].astype("str"), wrote["author_email"].astype("str"), strict=True)
-    }
+    active_keys = {_key_of(pair, join_addresses=join_addresses) for pair in _pairs(wrote)}
     groups: dict[int, set[Pair]] = {}
     for group, name, email in zip(suggested["group"], suggested["name"], suggested["email"], strict=True):
-        if key(name, email) in active_keys:
-            groups.setdefault(int(group), set()).add(key(name, email))
+        key = _key_of((name, email), join_addresses=join_addresses)
+        if key in active_keys:
+            groups.setdefault(int(group), set()).add(key)
 
     duplicates = [group for group in groups.values() if len(group) > 1]
     if not duplicates:
         return []
 
+    people_count = sum(map(len, duplicates))
     notice = (
-        f"{sum(map(len, duplicates)):,} people may be only {len(duplicates):,}: identity_suggestions() lists them, "
+        f"{people_count:,} people may be only {len(duplicates):,}: identity_suggestions() lists them, "
         "and mailmap= joins those whose mailmap_line you pass."
     )
     return [notice]
+
+
+def _key_of(pair: Pair, *, join_addresses: bool) -> Pair:
+    """Return what the identities of one person share, as the report counts people."""
+    if join_addresses:
+        return person_key(*pair)
+    return pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,19 +214,29 @@ class Turnover:
 
 def turnover(commits: Frame, before: Frame, earlier_people: AbstractSet[Pair], start: Any, end: Any) -> Turnover:
     """Compare the people of two times; `earlier_people` are keys of people with a commit before the later one."""
-    people, earlier = _people(commits), _people(before)
+    people = _people(commits)
+    earlier = _people(before)
     joiners = people[~people["key"].isin(earlier_people | set(earlier["key"]))]
     leavers = earlier[~earlier["key"].isin(set(people["key"]))]
-    joiners, leavers = (frame.drop(columns="key").reset_index(drop=True) for frame in (joiners, leavers))
-    namesakes = sum(
-        # Without commits, the names have no type of text.
-        int(_folded_names(frame).isin(set(_folded_names(other_frame))).sum())
-        for frame, other_frame in ((joiners, earlier), (leavers, people))
+    return Turnover(
+        start=start,
+        end=end,
+        joiners=joiners.drop(columns="key").reset_index(drop=True),
+        leavers=leavers.drop(columns="key").reset_index(drop=True),
+        before=before,
+        commits=len(commits),
+        namesakes=_namesakes(joiners, earlier) + _namesakes(leavers, people),
     )
-    return Turnover(start, end, joiners, leavers, before, len(commits), namesakes)
+
+
+def _namesakes(people: Frame, other_people: Frame) -> int:
+    """Return how many of `people` have the name of one of `other_people`, in any case."""
+    names = _folded_names(people)
+    return int(names.isin(set(_folded_names(other_people))).sum())
 
 
 def _folded_names(people: Frame) -> Any:
+    # Without commits, the names have no type of text.
     return people["author"].astype("str").str.casefold()
 
 
@@ -266,12 +294,14 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
             link=link,
         ),
     )
-    joiners, leavers = count_of(len(comparison.joiners), "person"), count_of(len(comparison.leavers), "person")
+    joiners = count_of(len(comparison.joiners), "person")
+    leavers = count_of(len(comparison.leavers), "person")
     text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."
     if comparison.namesakes:
+        verb = "has" if comparison.namesakes == 1 else "have"
         text += (
-            f" {comparison.namesakes:,} of them {'has' if comparison.namesakes == 1 else 'have'} the name of somebody "
-            "who wrote in the other time from another address, and may not have joined or left."
+            f" {comparison.namesakes:,} of them {verb} the name of somebody who wrote in the other time from another "
+            "address, and may not have joined or left."
         )
 
     return Section("Joiners and leavers", text, tables)

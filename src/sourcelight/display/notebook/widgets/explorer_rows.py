@@ -75,7 +75,8 @@ class _Codes:
         for index, value in enumerate(column.dictionary.to_pylist()):
             code = self._code_by_value.get(value)
             if code is None:
-                code = self._code_by_value[value] = len(self.values)
+                code = len(self.values)
+                self._code_by_value[value] = code
                 self.values.append(value)
                 self.lowered.append((value or "").lower())
             translation[index] = code
@@ -89,11 +90,20 @@ class _Codes:
         # Joined on request: joining at each batch would copy all rows each time.
         if len(self._parts) > 1:
             self._parts = [np.concatenate(self._parts)]
-        return self._parts[0] if self._parts else np.zeros(0, np.int32)
+        if not self._parts:
+            return np.zeros(0, np.int32)
+        return self._parts[0]
 
     def code(self, value: str | None) -> int:
         """Return the code of a value, or -1 for one that does not occur."""
         return self._code_by_value.get(value, -1)
+
+    def find_rows(self, matcher: Callable[[str], bool]) -> BoolArray:
+        """Return the rows whose text, in lower case, `matcher` accepts."""
+        # Matched once per distinct value, then spread over rows by code: 100,000 rows have few repositories and a few
+        # thousand paths.
+        accepted = np.fromiter(map(matcher, self.lowered), np.bool_, len(self.lowered))
+        return accepted[self.codes]
 
     def ranks(self) -> Int64Array:
         """Return for each code its rank among the sorted values."""
@@ -125,8 +135,10 @@ class ExplorerRows:
 
     def take_in(self, batches: Sequence[Any]) -> None:
         """Add the `batches` that arrived since the last call; the sequence only grows at its end."""
-        new_batches, self._batch_count = list(batches[self._batch_count :]), len(batches)
-        new_batches = [batch for batch in new_batches if batch.num_rows]
+        # The number first: more may arrive meanwhile.
+        batch_count = len(batches)
+        new_batches = [batch for batch in batches[self._batch_count : batch_count] if batch.num_rows]
+        self._batch_count = batch_count
         if not new_batches:
             return
 
@@ -141,44 +153,46 @@ class ExplorerRows:
 
     def select(self, query: RowQuery) -> RowSelection:
         """Select and sort the rows of a query, and count the values of its filters."""
-        repositories, languages = self._codes["repository"], self._codes["language"]
+        repositories = self._codes["repository"]
+        languages = self._codes["language"]
         mask = self._at_path(query.path)
 
         # The slowest condition, since it reads all lines; skipped if no path matches.
         if query.text and mask.any():
             mask &= self._with_text(query.text)
 
-        in_repository = repositories.codes == repositories.code(query.repository) if query.repository else None
-        in_language = None if query.language == "" else languages.codes == languages.code(query.language)
-        selected = mask if in_repository is None else mask & in_repository
-        selected = selected if in_language is None else selected & in_language
+        # The counts of a filter ignore that filter; otherwise it would offer only the selected value.
+        in_repository = mask
+        if query.repository:
+            in_repository = mask & (repositories.codes == repositories.code(query.repository))
+        in_language = mask
+        if query.language != "":
+            in_language = mask & (languages.codes == languages.code(query.language))
+
         return RowSelection(
-            self._sort(np.flatnonzero(selected), query),
-            # The counts of a filter ignore that filter; otherwise it would offer only the selected value.
-            repositories.counts(mask if in_language is None else mask & in_language),
-            languages.counts(mask if in_repository is None else mask & in_repository),
+            numbers=self._sort(np.flatnonzero(in_repository & in_language), query),
+            repositories=repositories.counts(in_language),
+            languages=languages.counts(in_repository),
         )
 
-    def _at_path(self, location: str) -> BoolArray:
+    def _at_path(self, words: str) -> BoolArray:
+        """Return the rows whose repository or path has each of the words, or lacks it after a dash."""
         mask = np.ones(len(self), np.bool_)
-        for word in location.lower().split():
-            is_excluded, text = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word
-            masks = [
-                # Matched once per distinct value, then spread over rows by code: 100,000 rows have few repositories and
-                # a few thousand paths.
-                np.fromiter(map(_matcher(text), codes.lowered), np.bool_, len(codes.lowered))[codes.codes]
-                for codes in (self._codes["repository"], self._codes["path"])
-            ]
-            mask &= ~(masks[0] | masks[1]) if is_excluded else (masks[0] | masks[1])
+        for word in words.lower().split():
+            # A dash alone is a word.
+            is_excluded = word.startswith("-") and len(word) > 1
+            matcher = _matcher(word[1:] if is_excluded else word)
+            has_word = self._codes["repository"].find_rows(matcher) | self._codes["path"].find_rows(matcher)
+            mask &= ~has_word if is_excluded else has_word
 
         return mask
 
     def _with_text(self, text: str) -> BoolArray:
-        parts = [
-            pc.fill_null(pc.match_substring(table.column("text").chunk(0), text, ignore_case=True), fill_value=False)
-            for table in self._tables
-        ]
-        return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
+        masks = []
+        for table in self._tables:
+            has_text = pc.match_substring(table.column("text").chunk(0), text, ignore_case=True)
+            masks.append(pc.fill_null(has_text, fill_value=False).to_numpy(zero_copy_only=False))
+        return np.concatenate(masks)
 
     def _sort(self, numbers: Int64Array, query: RowQuery) -> Int64Array:
         if query.sort not in SORTS or not len(numbers):
@@ -187,20 +201,23 @@ class ExplorerRows:
         if query.sort == "text":
             texts = pa.chunked_array([table.column("text").chunk(0) for table in self._tables]).take(pa.array(numbers))
             order: Int64Array = pc.sort_indices(texts, sort_keys=[("", "ascending")]).to_numpy().astype(np.int64)
-            return numbers[order][::-1] if query.descending else numbers[order]
+            if query.descending:
+                order = order[::-1]
+            return numbers[order]
 
         if len(self._line_numbers) > 1:
             # Joined when first needed, and kept: sorting again must not copy all batches.
             self._line_numbers = [np.concatenate(self._line_numbers)]
 
         # Ranks and not codes, which are in order of arrival. They change with each new value, so they aren't stored.
-        ranks = {
-            name: codes.ranks()[codes.codes[numbers]]
-            for name, codes in self._codes.items()
-            if name in {query.sort, "repository", "path"}
-        }
-        ranks["line_number"] = self._line_numbers[0][numbers]
-        primary = -ranks[query.sort] if query.descending else ranks[query.sort]
+        ranks = {"line_number": self._line_numbers[0][numbers]}
+        for name, codes in self._codes.items():
+            if name in {query.sort, "repository", "path"}:
+                ranks[name] = codes.ranks()[codes.codes[numbers]]
+
+        primary = ranks[query.sort]
+        if query.descending:
+            primary = -primary
         tie_breakers = [ranks[name] for name in ("repository", "path", "line_number") if name != query.sort]
 
         # `lexsort` takes its main key last.
@@ -234,26 +251,31 @@ def _matcher(word: str) -> Callable[[str], bool]:
 def _conform(batches: Sequence[Any]) -> Any:
     """Return one table with one chunk a column, and `text`: the line, else the message, else nothing."""
     schema = matches_schema(visible_only=True)
-    rows = sum(batch.num_rows for batch in batches)
-    alike = all(batch.schema.equals(batches[0].schema) for batch in batches)
-    full_table = pa.Table.from_batches(batches) if alike else None  # one call for all of many small batches
+    # One call for all of many small batches, unless they differ in their columns.
+    parts: Sequence[Any] = batches
+    if all(batch.schema.equals(batches[0].schema) for batch in batches):
+        parts = [pa.Table.from_batches(batches)]
+
     columns: dict[str, Any] = {}
     for name in _COLUMNS:
         kind = schema.field(name).type
-        if full_table is not None:
-            index = full_table.schema.get_field_index(name)
-            columns[name] = _single_chunk(full_table.column(index)) if index >= 0 else pa.nulls(rows, kind)
-            continue
-
-        column_indexes = [batch.schema.get_field_index(name) for batch in batches]
-        chunks = [
-            batch.column(column_index) if column_index >= 0 else pa.nulls(batch.num_rows, kind)
-            for batch, column_index in zip(batches, column_indexes, strict=True)
-        ]
-        columns[name] = _single_chunk(pa.chunked_array(chunks, type=kind))
+        chunks: list[Any] = []
+        for part in parts:
+            chunks += _chunks_of(part, name, kind)
+        columns[name] = _single_chunk(pa.chunked_array(chunks))
 
     columns["text"] = pc.coalesce(columns["line"], columns["message"].cast(arrow_type("string")))
     return pa.table(columns)
+
+
+def _chunks_of(part: Any, name: str, kind: Any) -> list[Any]:
+    """Return the arrays of a column of a record batch or a table; nulls if it has none."""
+    if name not in part.schema.names:
+        return [pa.nulls(part.num_rows, kind)]
+    column = part.column(name)
+    if isinstance(column, pa.ChunkedArray):
+        return list(column.chunks)
+    return [column]
 
 
 def _single_chunk(column: Any) -> Any:
@@ -264,12 +286,15 @@ def _single_chunk(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         try:
             column = column.unify_dictionaries()
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a dictionary of a service has a value twice, or a null
+        # A dictionary of a service has a value twice, or a null.
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             values = column.cast(column.type.value_type)
             return values.combine_chunks().dictionary_encode().cast(column.type)
 
     combined = column.combine_chunks()
-    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+    if isinstance(combined, pa.ChunkedArray):
+        return combined.chunk(0)
+    return combined
 
 
 def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:

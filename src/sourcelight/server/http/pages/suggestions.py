@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sourcelight.core.query.fields import ALIASES, FIELDS
+from sourcelight.core.query.fields import ALIASES, FIELDS, Field, label_of
 from sourcelight.core.query.languages import LANGUAGES
 
 MAX_SUGGESTIONS = 12
+"""Suggestions that fit below the box without scrolling."""
+
 _MAX_CHARS = 2_000
 _WORD = re.compile(r"(?P<not>-?)(?:(?P<field>[A-Za-z]+):)?(?P<value>[^\s]*)$")
+"""The last word of a query: ``-lang:py`` in ``retry -lang:py``."""
 
 
 def suggest(text: str, repositories: Iterable[str]) -> list[dict[str, Any]]:
@@ -41,32 +44,43 @@ def suggest(text: str, repositories: Iterable[str]) -> list[dict[str, Any]]:
     text = text[:_MAX_CHARS]
     match = _WORD.search(text)
     assert match is not None  # noqa: S101 - an empty word matches everywhere
-    before = text[: match.start()]
-    negation, name, value = match["not"], match["field"], match["value"]
+    before = text[: match.start()] + match["not"]
+    name = match["field"]
+    value = match["value"]
     if name is None:
-        if not value:
-            return []
-        fields = (field for field in FIELDS.values() if field.is_offered and field.name.startswith(value.lower()))
-        return [
-            _entry(f"{before}{negation}{field.label or field.name}:", f"{field.label or field.name}:", field.meaning)
-            for field in fields
-            if field.negatable or not negation
-        ][:MAX_SUGGESTIONS]
+        return _filters(before, value, is_negated=bool(match["not"]))
 
     field = FIELDS.get(ALIASES.get(name.lower(), ""))
     if field is None:
         return []
 
-    head = f"{before}{negation}{name}:"
+    head = f"{before}{name}:"
     suggestions = list(dict.fromkeys(_values(field, value, repositories)))[:MAX_SUGGESTIONS]
     return [_entry(f"{head}{suggestion} ", suggestion, "") for suggestion in suggestions if suggestion != value]
 
 
-def _values(field: Any, value: str, repositories: Iterable[str]) -> Iterator[str]:
+def _filters(before: str, start: str, *, is_negated: bool) -> list[dict[str, Any]]:
+    """Return the filters whose name begins with `start`; `before` is the query in front of it."""
+    if not start:
+        return []
+
+    entries: list[dict[str, Any]] = []
+    for field in FIELDS.values():
+        if not field.is_offered or not field.name.startswith(start.lower()):
+            continue
+        if is_negated and not field.negatable:
+            continue
+        label = f"{label_of(field.name)}:"
+        entries.append(_entry(before + label, label, field.meaning))
+    return entries[:MAX_SUGGESTIONS]
+
+
+def _values(field: Field, value: str, repositories: Iterable[str]) -> Iterator[str]:
+    """Yield values of a filter that begin with `value`; of repositories, those that have it in their name."""
     prefix = value.lower()
     for candidate in (*field.values, *field.examples):
         if candidate.lower().startswith(prefix):
-            yield f'"{candidate}"' if " " in candidate else candidate
+            yield _quoted(candidate)
 
     if field.names == "repository":
         prefix = prefix.lstrip("^").replace("\\", "")
@@ -77,7 +91,14 @@ def _values(field: Any, value: str, repositories: Iterable[str]) -> Iterator[str
     if field.names == "language":
         for language in LANGUAGES:
             if language.lower().startswith(prefix):
-                yield f'"{language}"' if " " in language else language
+                yield _quoted(language)
+
+
+def _quoted(value: str) -> str:
+    """Return a value as a query has it: in quotes if it has a blank."""
+    if " " in value:
+        return f'"{value}"'
+    return value
 
 
 def _entry(text: str, label: str, meaning: str) -> dict[str, Any]:

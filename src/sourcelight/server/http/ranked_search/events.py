@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.cancellation import Cancellation
@@ -28,8 +28,13 @@ if TYPE_CHECKING:
     from sourcelight.engines.tools import ToolContext
 
 _PATTERN_TYPE = re.compile(r"(?i)(?<!\S)patterntype:(\S+)")
+
 _BOUND = re.compile(r"(?i)(?<!\S)(count|timeout):(\S+)")
+"""The filters of ``retry count:20 timeout:5s`` that bound the answer."""
+
 _MAX_FILES = 50
+"""Files of an answer: the best ones are meant to be read, not counted."""
+
 _MAX_DIGITS = 18
 """Digits of ``count:``: longer numbers are beyond every answer, and Python refuses to read the longest."""
 
@@ -37,7 +42,9 @@ _MAX_DIGITS = 18
 def is_ranked(request: SearchRequest) -> bool:
     """Return whether a request asks for ranked search; a ``patternType:`` in the query wins."""
     pattern_types = _PATTERN_TYPE.findall(request.query)
-    return (pattern_types[-1].lower() if pattern_types else request.pattern_type) == RANKED
+    if pattern_types:
+        return str(pattern_types[-1]).lower() == RANKED
+    return request.pattern_type == RANKED
 
 
 def ranked_events(
@@ -58,32 +65,35 @@ def ranked_events(
     description = _Description.parse(request.query)
     if not description.text:
         raise QueryError("the query has no words", query=request.query, hint="describe the code in words")
-    cancellation.limit(
-        engine.limits.timeout_s(description.shorter_s(request.timeout_s), has_count=description.has_count)
-    )
+    requested_s = description.shorter_s(request.timeout_s)
+    cancellation.limit(engine.limits.timeout_s(requested_s, has_count=description.has_count))
     context = ToolContext(engine, viewer, cancellation)
     answer = tools.answer(NLS_SEARCH, {"query": description.text}, context)
     files = ranked_files(answer.table)
     repositories = {repository.name: repository.info for repository in engine.catalog.visible(viewer)}
-    words = word_pattern(split_filters(description.text)[1])
+    _, question = split_filters(description.text)
+    words = word_pattern(question)
     tally = Tally()
     count = sys.maxsize if description.count is None else description.count
     display = count if request.display < 0 else min(count, request.display)
     sent_count = 0
     for file in files[:_MAX_FILES]:
         cancellation.check()
-        offsets = _line_offsets(context, file) if request.chunk_matches or context.engine.holds_files else []
+        offsets: list[int] = []
+        # Over a cluster they cost a request for each file, and only chunks need them.
+        if request.chunk_matches or context.engine.holds_files:
+            offsets = _line_offsets(context, file)
         batch = first_matches(file_rows(file, words, request, repositories, offsets), count - tally.matches)
 
+        infos: tuple[RepositoryInfo, ...] = ()
         # Checked before the tally counts the file: the first rows of a repository carry its description.
-        is_new = file.repository not in tally.repositories
+        if file.repository not in tally.repositories and file.repository in repositories:
+            infos = (repositories[file.repository],)
         tally.add(batch)
         visible = first_matches(batch, display - sent_count)
         if visible.num_rows:
             sent_count += match_count(visible)
-            yield MatchBatch(
-                visible, (repositories[file.repository],) if is_new and file.repository in repositories else ()
-            )
+            yield MatchBatch(visible, infos)
 
         if tally.matches >= count:
             break
@@ -106,28 +116,33 @@ class _Description:
         """Remove ``patternType:``, ``count:`` and ``timeout:`` from a query, because ranking doesn't know them."""
         query = _PATTERN_TYPE.sub(" ", query)
         bounds = {name.lower(): value for name, value in _BOUND.findall(query)}
-        count = bounds.get("count", "")
+        count = None
+        count_text = bounds.get("count", "")
+        if count_text.isdecimal() and len(count_text) <= _MAX_DIGITS:
+            count = int(count_text)
+
         return cls(
             text=" ".join(_BOUND.sub(" ", query).split()),
             has_count="count" in bounds,
-            count=int(count) if count.isdecimal() and len(count) <= _MAX_DIGITS else None,
+            count=count,
             timeout_s=duration_s(bounds.get("timeout", "")),
         )
 
     def shorter_s(self, timeout_s: float | None) -> float | None:
-        """Return the shorter of two timeouts, in seconds, or None without any."""
-        return min((seconds for seconds in (timeout_s, self.timeout_s) if seconds is not None), default=None)
+        """Return the shorter of this timeout and another one, in seconds, or None without any."""
+        if timeout_s is None:
+            return self.timeout_s
+        if self.timeout_s is None:
+            return timeout_s
+        return min(timeout_s, self.timeout_s)
 
 
 def _skipped_parts(answer: ToolResult, file_count: int, match_count: int, count: int, display: int) -> list[Skipped]:
     """Return the parts that the answer leaves out, with reasons."""
     skipped = []
     if not answer.complete:
-        notices = answer.notices or ("Some repositories were not searched in full.",)
-        skipped += [
-            Skipped(reason="ranked-search", title="not searched in full", message=notice, severity="warn")
-            for notice in notices
-        ]
+        for notice in answer.notices or ("Some repositories were not searched in full.",):
+            skipped.append(Skipped("ranked-search", "not searched in full", notice, severity="warn"))
 
     if match_count >= count:
         skipped.append(match_limit(count))
