@@ -130,7 +130,7 @@ class SearchResults:
         """Whether a limit or the time ended the search before all was read."""
         if self._omitted:
             return True
-        reasons = [item.reason for item in self._skipped()]
+        reasons = [item.reason for item in self._skipped_items()]
         return any("limit" in reason or "timeout" in reason for reason in reasons)
 
     @property
@@ -172,7 +172,7 @@ class SearchResults:
             ]
             return Fields(title=alert.title, description=alert.description, proposed_queries=proposals)
 
-        left_out = [item for item in self._skipped() if item.severity == "warn"]
+        left_out = [item for item in self._skipped_items() if item.severity == "warn"]
         if not left_out:
             return None
 
@@ -194,7 +194,7 @@ class SearchResults:
             for item in self.filters.filters
         ]
 
-    def _skipped(self) -> tuple[Skipped, ...]:
+    def _skipped_items(self) -> tuple[Skipped, ...]:
         if self.progress is None:
             return ()
         return self.progress.skipped

@@ -80,7 +80,7 @@ def _values(field: Field, value: str, repositories: Iterable[str]) -> Iterator[s
     prefix = value.lower()
     for candidate in (*field.values, *field.examples):
         if candidate.lower().startswith(prefix):
-            yield _quoted(candidate)
+            yield _quote(candidate)
 
     if field.names == "repository":
         prefix = prefix.lstrip("^").replace("\\", "")
@@ -91,10 +91,10 @@ def _values(field: Field, value: str, repositories: Iterable[str]) -> Iterator[s
     if field.names == "language":
         for language in LANGUAGES:
             if language.lower().startswith(prefix):
-                yield _quoted(language)
+                yield _quote(language)
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """Return a value as a query has it: in quotes if it has a blank."""
     if " " in value:
         return f'"{value}"'
