@@ -164,7 +164,30 @@ class LocalEngine(IndexedRepositories):
 
     def answer_at_once(self, request: SearchRequest, viewer: Viewer) -> list[Event] | None:
         """Return the events of `stream` of a small search that waits for nothing, or None for others."""
-        return self.fast_path.answer(request, viewer) if self.is_unchanged() else None
+        if not self.is_unchanged():
+            return None
+
+        events = self.fast_path.answer(request, viewer)
+        if events is None and self._prepare(request, viewer):
+            events = self.fast_path.answer(request, viewer)
+        return events
+
+    def _prepare(self, request: SearchRequest, viewer: Viewer) -> bool:
+        """Prepare the fast path for the first search in some repositories; return whether it may answer now."""
+        if not self.are_few or not self.fast_path.is_familiar(request, viewer):
+            return False
+        # A search of all repositories has opened their indexes, so that none has to be read here.
+        if self.store.open_corpus(self._default_targets()) is None:
+            return False
+
+        try:
+            query, scoped = self.queries.parse(request, self.catalog.contexts)
+            source = LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, Cancellation()))
+            source.plan()
+        except (QueryError, Cancelled):
+            return False
+
+        return self.fast_path.prepare(source)
 
     def count(
         self,

@@ -276,7 +276,7 @@ class LocalSource:
             self._reads_unindexed = self._needs_no_index()
 
         try:
-            self._plan()
+            self.plan()
         except Cancelled:
             return False
 
@@ -287,7 +287,7 @@ class LocalSource:
         with closing(self.make_pipeline(1, lambda _: None, ranked=False).batches()) as batches:
             return any(batch.num_rows for batch in batches)
 
-    def _plan(self) -> None:
+    def plan(self) -> None:
         """Take cached plans or make new ones, without an index of revisions that have none; raises `Cancelled`."""
         repositories = self.repositories.catalog.repositories
         if not self._take_cached_plan(repositories):
@@ -299,7 +299,7 @@ class LocalSource:
 
         `finds` tells whether another query has a match.
         """
-        self._plan()
+        self.plan()
         advice = None if self.cached_plan is None else self.cached_plan.advice
         return notices.advice_of(self.task.query, advice, finds, self.may_find_in_any_case)
 

@@ -35,6 +35,7 @@ from sourcelight.engines.execution.fast_path.shapes import (
     KnownShape,
     SearchableShape,
     ShapeKey,
+    family_of,
     is_alternation,
     is_answerable,
     matched_names,
@@ -51,6 +52,8 @@ from sourcelight.engines.execution.results.raw_ranking import rank_raw
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search.cells.rows import have_notebooks
 from sourcelight.engines.search.definition_lookup import RankedDefinitions
+from sourcelight.engines.search.model import SearchPart
+from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS
 from sourcelight.engines.search.small_search import SmallSearch, SmallSearchLimits
 from sourcelight.repos import Viewer
 
@@ -91,11 +94,13 @@ class FastPath:
         self._shapes: LruCache[ShapeKey, KnownShape] = LruCache(_MAX_SHAPES)
         # Also of queries that were only tried: a search without a match proposes others that have some.
         self._searchable: LruCache[ShapeKey, SearchableShape] = LruCache(_MAX_SEARCHABLE)
+        self._families: LruCache[ShapeKey, bool] = LruCache(_MAX_SHAPES)
 
     def clear(self) -> None:
         """Forget all shapes."""
         self._shapes.clear()
         self._searchable.clear()
+        self._families.clear()
 
     def knows(self, request: SearchRequest, viewer: Viewer) -> bool:
         """Return whether a search of the same shape has run before."""
@@ -305,6 +310,9 @@ class FastPath:
 
         summary = source.summary
         key, search = learned
+        family = family_of(key)
+        if family is not None:
+            self._families.put(family, value=True)
         self._shapes.put(
             key,
             KnownShape(
@@ -315,6 +323,42 @@ class FastPath:
                 excluded=tuple(protocol.excluded_items(summary.forks, summary.archived)),
             ),
         )
+
+    def is_familiar(self, request: SearchRequest, viewer: Viewer) -> bool:
+        """Return whether a search of a new shape differs from a known one only in its repositories and its words."""
+        parts = split_request(request)
+        if parts is None:
+            return False
+        key = shape_key(request, parts[0], viewer)
+        family = family_of(key)
+        return family is not None and family in self._families and key not in self._shapes
+
+    def prepare(self, source: LocalSource) -> bool:
+        """Learn the shape of a planned search before it runs; return whether `answer` may know it now.
+
+        The thread of an event loop may call it if all indexes are open. Those of many files are left to the pipeline.
+        """
+        cached, store = source.cached_plan, self._repositories.store
+        if cached is None or len(cached.plans) != 1 or not is_answerable(cached.plans[0]):
+            return False
+
+        plan = cached.plans[0]
+        if plan.text is None:
+            return False
+
+        groups = list(store.open_targets(plan.targets, source.task.cancellation))
+        # The tables of a corpus have an entry for each file.
+        files = sum(snapshot.view.files for group in groups for snapshot in group.snapshots)
+        searchable = store.open_corpus(plan.targets) if files <= MAX_LISTED_PATHS else None
+        if len(groups) != 1 or groups[0].failed or searchable is None:
+            return False
+
+        # What a search reports of these files besides its matches.
+        group, corpus = searchable
+        notes = corpus.group_notes(corpus.selection(plan.text.files, plan.text.languages), group.names)
+        source.note(SearchPart(repositories_done=notes.names, skipped=notes.skipped, missing=notes.missing))
+        self.learn(source)
+        return True
 
     def learn_search(self, source: LocalSource) -> tuple[ShapeKey, SearchableShape] | None:
         """Store and return what later searches of a shape need to find matches; None if they need the pipeline."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from sourcelight.repos import Repository, Viewer
 
 MAX_CHARACTERS = 300
 """Characters of a query up to which it has a shape."""
+
+_REPOSITORY = re.compile(r"(?<!\S)repo:(?!has|contains)\S+")
+"""A filter on repositories, and no predicate, which may have to read files."""
 
 ShapeKey: TypeAlias = tuple[str, str, str, Viewer]
 
@@ -105,6 +109,14 @@ def split_request(request: SearchRequest) -> tuple[str, list[str]] | None:
     """Return the shape of a query and its words, or None if the fast path doesn't support the request."""
     asks_for_lines = not request.chunk_matches and not request.trace and request.timeout_s is None
     return split_query(request.query) if asks_for_lines and len(request.query) <= MAX_CHARACTERS else None
+
+
+def family_of(key: ShapeKey) -> ShapeKey | None:
+    """Return what a shape has in common with those of other repositories; None without one ``repo:`` filter."""
+    shape, count = _REPOSITORY.subn("repo:", key[0])
+    # A revision has to be indexed before it is searched, and an alternation may take long to compile.
+    is_simple = count == 1 and "@" not in key[0] and "/(|" not in shape
+    return (shape, *key[1:]) if is_simple else None
 
 
 def is_alternation(plan: Plan, words: Sequence[str]) -> bool:

@@ -218,6 +218,11 @@ class IndexedRepositories:
         finally:
             self._updating.release()
 
+    @property
+    def are_few(self) -> bool:
+        """Whether the thread of an event loop may look at all repositories."""
+        return len(self.catalog.repositories) <= _MAX_CHECKED_ON_LOOP
+
     def is_unchanged(self) -> bool:
         """Return whether `refresh` would find nothing new; False also if it can't tell at once.
 
@@ -226,7 +231,7 @@ class IndexedRepositories:
         """
         now = time.monotonic()
         is_brief = now < self._next_full_check_s
-        is_fast = len(self.catalog.repositories) <= _MAX_CHECKED_ON_LOOP
+        is_fast = self.are_few
         if (
             self.indexing.is_running
             or not (is_brief or is_fast)
