@@ -119,6 +119,21 @@ def test_an_answer_says_the_same_as_that_of_one_machine(both: tuple[sl.Client, s
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteCountWarning")
+@pytest.mark.parametrize("query", ["needle", "repo:^partial$ needle", "first", "type:symbol needle", "file:a.py"])
+def test_a_count_says_the_same_as_that_of_one_machine(both: tuple[sl.Client, sl.Client], query: str) -> None:
+    """Contents that a partial clone lacks are named by a count too."""
+    for by in (["repository"], ["repository", "path"], ["language"]):
+        frames = [client.count_by(query, by) for client in both]
+        assert frames[0].to_dict("list") == frames[1].to_dict("list")
+        reports = [[frame.attrs[name] for name in ("status", "reasons", "limit_hit")] for frame in frames]
+        assert reports[0] == reports[1]
+    totals = [client.count(query) for client in both]
+    assert totals[0] == totals[1]
+
+
+@pytest.mark.timeout(240)
 def test_what_a_predicate_leaves_out_is_accounted_for_as_excluded(both: tuple[sl.Client, sl.Client]) -> None:
     engine = both[0].backend.engine  # type: ignore[attr-defined]
     _, search = searched(engine, "repo:has.content(thread) needle count:all")
