@@ -90,6 +90,15 @@ def test_what_describes_nothing_is_said(two: Path) -> None:
     assert "'absent'" in Catalog.open([two]).warnings[0]
 
 
+def test_a_repository_opened_alone_is_no_reason_to_warn_of_others(two: Path) -> None:
+    """Each command for one sample repository began with six warnings about the others."""
+    (two / "repos.toml").write_text("[repositories.absent]\nstars = 1\n[repositories.app]\nstars = 2\n")
+    catalog = Catalog.open([two / "app"])
+    assert (catalog.warnings, catalog.repositories[0].info.stars) == ((), 2)
+    assert "'absent'" in Catalog.open([two, two / "app"]).warnings[0]
+    assert "'absent'" in Catalog.open([two / "app"], annotations=two / "repos.toml").warnings[0]
+
+
 def test_a_name_given_twice_is_told_apart(two: Path) -> None:
     (two / "repos.toml").write_text('[repositories.lib]\nname = "app"\n')
     catalog = Catalog.open([two])

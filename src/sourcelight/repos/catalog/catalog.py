@@ -379,7 +379,7 @@ class Catalog:
             has_accounts=is_shared,
             unreadable=frozenset(entry.canonical_path for entry in self._entries if entry.description is None),
         )
-        arrangement = arrange(descriptions, self._settings.annotations, memory)
+        arrangement = arrange(descriptions, self._settings.annotations, memory, self._settings.beside(self.paths))
         self._memory.store(arrangement.records, arrangement.private_roots)
         skipped = list(self._walk_skipped)
         skipped += [entry.skipped for entry in self._entries if entry.skipped is not None]

@@ -114,13 +114,18 @@ class _Item:
 
 
 def arrange(
-    descriptions: Iterable[RepositoryDescription], annotations: Sequence[ReposConfig], memory: Memory | None = None
+    descriptions: Iterable[RepositoryDescription],
+    annotations: Sequence[ReposConfig],
+    memory: Memory | None = None,
+    beside: Collection[str] = (),
 ) -> Arrangement:
     """Assign unique names and numbers, annotations and privacy to repositories.
 
     Of several with one name the first to be known keeps it (among new ones the first by path); each other gets its
     directory appended, and a warning names both. A name doesn't move to another path while a record of its former
     path is not public: who may read the former repository must not read the new one by that.
+
+    `beside` are paths of settings files next to an opened repository: they may describe others, which weren't opened.
     """
     remembered = memory or Memory()
     items = _make_items(descriptions, remembered)
@@ -128,7 +133,7 @@ def arrange(
     applied_keys = _annotate(items, annotations, absent)
     warnings = [f"{item.described.folder}: {item.described.warning}" for item in items if item.described.warning]
     warnings += _assign_names(items, absent)
-    warnings += _unused_warnings(annotations, applied_keys)
+    warnings += _unused_warnings([file for file in annotations if file.path not in beside], applied_keys)
 
     candidates = _make_candidates(items, remembered)
     visibilities = decide(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sourcelight.core.errors import ConfigurationError, StateUnusable
 from sourcelight.repos.catalog.config import ReposConfig, parse_annotations, read_annotations
@@ -55,6 +55,12 @@ class SettingsFiles:
     def of_folder(self, folder: str) -> ReposConfig:
         """Return the settings in force for a searched directory."""
         return self._current.get(self._path_for(folder), ReposConfig())
+
+    def beside(self, folders: Collection[str]) -> frozenset[str]:
+        """Return the paths of files that are next to an opened repository, and in none of the opened `folders`."""
+        if self._file:
+            return frozenset()
+        return frozenset(path for path in self.paths if os.path.dirname(path) not in folders)
 
     def use_register(self, register: RepositoryRegister) -> None:
         """Store settings in `register`, and fall back on stored ones after a restart."""
