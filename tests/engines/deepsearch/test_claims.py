@@ -91,6 +91,14 @@ def test_the_first_sentence_says_what_a_line_proves(depot: LocalEngine, question
     assert [part for part in parts if part not in lead] == [], lead
 
 
+def test_a_count_without_some_languages_does_not_cover_everything(depot: LocalEngine) -> None:
+    """Below "Swift files were not read" stood "The count covers everything that was searched"."""
+    answer = research(depot, "How many functions are defined?")
+    assert "The first sentence says what could not be counted." in answer.text
+    assert "covers everything" not in answer.text
+    assert answer.draft.stats["complete"] is False
+
+
 def test_yes_is_said_of_what_was_asked(depot: LocalEngine) -> None:
     assert not lead_of(research(depot, "Is there a class called weigh_all?")).startswith("Yes")
     assert lead_of(research(depot, "Is there a class called SealError?")).startswith("Yes: `SealError` is defined in")

@@ -144,7 +144,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
         "states_fact": not unapplied,
         "confident": not unapplied,
         "changes": _may_change(request, inquiry.scope),
-        "complete": not (unapplied or fact.notes or fact.is_least),
+        "complete": not (unapplied or fact.notes or fact.is_least or fact.unread),
         "not_applied": list(unapplied),
     }
     # A count without an unread word counts something else.
@@ -291,7 +291,7 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
 
     if sentences:
         return " ".join(sentences)
-    if fact.is_open or fact.is_least:
+    if fact.is_open or fact.is_least or fact.unread:
         return "The first sentence says what could not be counted."
     if fact.number is None:
         return "Every word of the question was applied."
