@@ -209,3 +209,17 @@ def test_a_function_type_of_go_is_a_type_and_its_declaration_may_be_broken(tmp_p
     page = report.to_html()
     assert '<td class="sl-c">type Handler func(error, int)</td>' in page
     assert ">language</th>" not in page  # one language in all rows
+
+
+def test_the_date_of_head_is_its_own(tmp_path: Path) -> None:
+    """A rebase or a clock may give an earlier commit a later date, which the summary called that of head."""
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    repo.commit({"a": "1\n"}, "one", date=START)
+    repo.tag("v1")
+    repo.commit({"a": "2\n"}, "two", date=START + 90 * DAY)
+    repo.commit({"a": "3\n"}, "three", date=START + 10 * DAY)
+    repo.tag("v2")
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
+        report = changes(code, "demo", "v1", "v2")
+    assert report.lead[0].startswith("v2 (24 November 2023) has 2 commits since v1 (14 November 2023)")
+    assert "24 November 2023" in dict(report.parameters)["head"]

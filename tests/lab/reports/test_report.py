@@ -275,3 +275,10 @@ def test_bars_have_their_true_lengths_even_if_one_leads_by_far() -> None:
     assert lengths == list(values.values())
     assert axes.get_xlim()[1] > 150_000
     assert [text.get_text() for text in axes.texts] == ["150,000", "15", "15"]
+
+
+def test_a_title_from_right_to_left_moves_no_digit_of_a_commit() -> None:
+    """Beside Arabic, the digits at the start of `11461530a` were shown on its other side."""
+    listing = Listing("Fixes", (Item("fix: \u0645\u0631\u062d\u0628\u0627", "11461530a, Ann", ""),))
+    html = Report("t", (), (), (Section("s", "", lists=(listing,)),), {}).to_html()
+    assert '<bdi>fix: \u0645\u0631\u062d\u0628\u0627</bdi> <bdi class="sl-about">11461530a, Ann</bdi>' in html

@@ -214,7 +214,7 @@ def _unique(notices: list[str]) -> tuple[str, ...]:
 
 
 def _ends(request: ChangeRequest, data: ChangeData) -> Ends:
-    return Ends(request.base, request.head, data.base_date, data.undone)
+    return Ends(request.base, request.head, data.base_date, data.head_date, data.undone)
 
 
 def _revision_text(revision: str, commit: str, date: datetime | None) -> str:

@@ -159,9 +159,10 @@ def _list(listing: Listing, level: int) -> str:
 
 
 def _item(item: Item) -> str:
-    html = _with_breaks(item.text)
+    # Isolated: a title in Arabic or Hebrew would otherwise move the digits of the commit behind it.
+    html = f"<bdi>{_with_breaks(item.text)}</bdi>"
     if item.detail:
-        html += f' <span class="sl-about">{_with_link(escape(item.detail), item.url)}</span>'
+        html += f' <bdi class="sl-about">{_with_link(escape(item.detail), item.url)}</bdi>'
     return f"<li>{html}</li>"
 
 

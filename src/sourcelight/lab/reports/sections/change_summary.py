@@ -32,11 +32,12 @@ _NO_BOTS = "bots, and co-authors without a commit of their own."
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The two revisions as requested, the date of base, and the number of commits that only base has."""
+    """The two revisions as requested, the dates of base and head, and the number of commits that only base has."""
 
     base: str
     head: str
     started: datetime | None
+    head_date: datetime | None
     undone: int
 
 
@@ -180,8 +181,9 @@ def _authors_text(ends: Ends, commits: Frame, people: Frame) -> str:
     if ends.started is not None:
         base += f" ({date_text(ends.started)})"
 
-    newest = date_text(commits["commit_date"].max())
-    text = f"{ends.head} ({newest}) has {count_of(len(commits), 'commit')} since {base}"
+    # The date of head, which isn't that of the newest commit where rebases or clocks changed the order.
+    head_date = date_text(ends.head_date or commits["commit_date"].max())
+    text = f"{ends.head} ({head_date}) has {count_of(len(commits), 'commit')} since {base}"
     authors = count_of(len(people), "person")
     bots = int(commits["bot"].sum())
     if bots:

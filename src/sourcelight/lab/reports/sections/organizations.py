@@ -150,7 +150,9 @@ def organizations_section(commits: Frame) -> Section:
     share = organizations["commits"].sum() / max(len(human), 1)
     domains, single = count_of(len(organizations), "domain"), int((organizations["people"] == 1).sum())
     single_text = f"{domains} of organizations, {single:,} of them with one person"
-    text = f"{single_text}, have {share_text(share)} of the commits by people."
+    text = (
+        f"{single_text}, {'has' if len(organizations) == 1 else 'have'} {share_text(share)} of the commits by people."
+    )
     other_groups = [str(name) for name in frame["organization"] if name in _OTHERS]
     if other_groups:
         # The table has more rows than the sentence counts.
