@@ -14,7 +14,7 @@ import os
 import stat
 import time
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from sourcelight.core.caching import LruCache
 from sourcelight.repos.boundary import read_flags
@@ -29,10 +29,23 @@ longer than to read their pack: kafka 3.0 s instead of 1.7, when neither was in 
 
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 _FILE_FLAGS = read_flags(follow=False)
-_FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
+
+_FRESH_NS = 100_000_000
+"""Age of a change up to which another one may come within the same tick of the time stamp."""
+
 _MAX_CONTENTS = 100_000
 _BLOCK_BYTES = 1 << 20
-_contents: LruCache[bytes, tuple[tuple[int, int, int, int], bytes]] = LruCache(_MAX_CONTENTS)
+
+
+class _NamedContent(NamedTuple):
+    """The blob id of a file, and the state in which the file had it: size, times of change, inode."""
+
+    stamp: tuple[int, int, int, int]
+    name: bytes
+
+
+_contents: LruCache[bytes, _NamedContent] = LruCache(_MAX_CONTENTS)
+"""The last files by path."""
 
 # Elsewhere, as on Windows, a link could lead out of the work tree, or no system call tells what is in memory.
 _IS_SUPPORTED = hasattr(os, "RWF_NOWAIT")
@@ -112,6 +125,7 @@ class WorktreeFiles:
             if info.st_size != size or not stat.S_ISREG(info.st_mode):
                 return None
             count = os.preadv(descriptor, [content], 0, os.RWF_NOWAIT)
+        # Not in memory: the system would have to wait for the disk.
         except BlockingIOError:
             count = -1
         except OSError:
@@ -168,12 +182,12 @@ def content_name(path: bytes, info: os.stat_result) -> bytes:
     """Return the 20-byte blob id of a file's content, read once for each of its states."""
     stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
     cached = _contents.get(path)
-    if cached is not None and cached[0] == stamp:
-        return cached[1]
+    if cached is not None and cached.stamp == stamp:
+        return cached.name
 
     name = _read_content_name(path, info.st_size)
     if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
-        _contents.put(path, (stamp, name))
+        _contents.put(path, _NamedContent(stamp, name))
 
     return name
 

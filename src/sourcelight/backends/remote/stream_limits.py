@@ -13,7 +13,7 @@ from typing import TypeVar
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.wire.events import Alert, ErrorEvent, Filters, Progress, ProposedQuery, Skipped, SuggestedFilter
 
-# Real services send some dozens of each. The bounds are far above that, and still leave a notebook responsive.
+# Bounds for hostile services, far above what an answer has for its reader.
 MAX_ALERTS = 1_000
 
 MAX_ITEMS = 10_000

@@ -34,15 +34,22 @@ servers of network file systems send none.
 MAX_QUIET_S = 10.0
 """Seconds after which files are looked at although nothing was reported."""
 
-MIN_CALM_LOOKS, _MAX_CALM_LOOKS = 8, 1024
+MIN_CALM_LOOKS = 8
+_MAX_CALM_LOOKS = 1024
 """Looks without a change before files are watched; more where watches were of no use."""
 
 _MIN_QUIET_LOOKS = 64
 """Looks that watches must have saved to have been of use."""
 
 # Of inotify(7). Of a directory, most of these are also reported for the files in it.
-_MODIFY, _ATTRIBUTES, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
-_DELETE_SELF, _MOVE_SELF = 0x400, 0x800
+_MODIFY = 0x2
+_ATTRIBUTES = 0x4
+_MOVED_FROM = 0x40
+_MOVED_TO = 0x80
+_CREATE = 0x100
+_DELETE = 0x200
+_DELETE_SELF = 0x400
+_MOVE_SELF = 0x800
 _NO_LINKS = 0x2000000 | 0x20000000
 """Don't follow a link; add events to a watch, and keep those that it has."""
 _LOST = 0x2000 | 0x4000 | 0x8000
@@ -87,7 +94,8 @@ class Watches:
 
     def __init__(self, paths: Iterable[str]) -> None:
         # Before all else: `close` reads these.
-        self._events = self._mounts = -1
+        self._events = -1
+        self._mounts = -1
         start, self._add_watch = _calls()
         self._events = start(os.O_NONBLOCK | os.O_CLOEXEC)
         _all_watches.add(self)
@@ -120,7 +128,9 @@ class Watches:
 
     def close(self) -> None:
         """Stop watching."""
-        files, self._events, self._mounts = (self._events, self._mounts), -1, -1
+        files = (self._events, self._mounts)
+        self._events = -1
+        self._mounts = -1
         for file in files:
             if file >= 0:
                 os.close(file)
@@ -151,14 +161,21 @@ class Watches:
 
     def _is_ignorable(self, watch: int, mask: int, name: bytes) -> bool:
         plan = self._of_watch.get(watch)
-        return plan is not None and not mask & _LOST and bool(name) and not plan.has_all and name not in plan.names
+        if plan is None or mask & _LOST:
+            return False
+        # An event without a name is one of the watched file itself.
+        return bool(name) and not plan.has_all and name not in plan.names
 
     def _watch(self, path: str) -> None:
         """Watch a path: what it names, and each directory and link on the way to it, which could lead elsewhere."""
         folder, _, name = path.rpartition("/")
-        parts, current, links = path.split("/")[::-1], "/", 0
+        # The names that remain, the next one last, and the directory that they are in.
+        parts = path.split("/")[::-1]
+        current = "/"
+        links = 0
         if folder in self._plain_folders:
-            parts, current = [name], folder
+            parts = [name]
+            current = folder
         while parts:
             part = parts.pop()
             if part in {"", "."}:
@@ -203,7 +220,8 @@ class Watches:
         if plan is None:
             if len(self._plans) >= MAX_WATCHES:
                 raise OSError(f"more than {MAX_WATCHES} watches")
-            plan = self._plans[path] = _Plan()
+            plan = _Plan()
+            self._plans[path] = plan
         plan.mask |= mask
         if name is None:
             plan.has_all = True
@@ -238,8 +256,10 @@ def _calls() -> tuple[Callable[[int], int], Callable[[int, bytes, int], int]]:
         import ctypes
 
         library = ctypes.CDLL(None, use_errno=True)
-        start, add = library.inotify_init1, library.inotify_add_watch
-    except (ImportError, AttributeError, TypeError, OSError) as error:  # other systems
+        start = library.inotify_init1
+        add = library.inotify_add_watch
+    # Other systems.
+    except (ImportError, AttributeError, TypeError, OSError) as error:
         raise OSError("this system has no inotify") from error
 
     start.argtypes = (ctypes.c_int,)
@@ -289,7 +309,8 @@ class FileWatch:
 
     def __init__(self) -> None:
         self._watches: Watches | None = None
-        self._calm_looks = self._quiet_looks = 0
+        self._calm_looks = 0
+        self._quiet_looks = 0
         self._required_looks = MIN_CALM_LOOKS
         self._looked_s = 0.0
 
@@ -302,8 +323,10 @@ class FileWatch:
             self._quiet_looks += 1
             return time.monotonic() - self._looked_s < MAX_QUIET_S
 
-        paid_off = self._quiet_looks >= _MIN_QUIET_LOOKS
-        self._required_looks = MIN_CALM_LOOKS if paid_off else min(2 * self._required_looks, _MAX_CALM_LOOKS)
+        if self._quiet_looks >= _MIN_QUIET_LOOKS:
+            self._required_looks = MIN_CALM_LOOKS
+        else:
+            self._required_looks = min(2 * self._required_looks, _MAX_CALM_LOOKS)
         self._watches = None
         return False
 
@@ -330,7 +353,9 @@ class FileWatch:
 
         # Asked with the watches in place: what changes from now on is an event.
         if is_unchanged():
-            self._watches, self._quiet_looks, self._looked_s = watches, 0, now_s
+            self._watches = watches
+            self._quiet_looks = 0
+            self._looked_s = now_s
         else:
             watches.close()
 
@@ -338,7 +363,8 @@ class FileWatch:
         """Watch nothing until the next calm looks."""
         if self._watches is not None:
             self._watches.close()
-        self._watches, self._calm_looks = None, 0
+        self._watches = None
+        self._calm_looks = 0
 
 
 _all_watches: weakref.WeakSet[Watches] = weakref.WeakSet()

@@ -25,11 +25,11 @@ MAX_SUBJECT_BYTES = 400
 """A subject is one line; git's own advice is 50 characters."""
 
 _MAX_BYTES = 64 << 20
-"""Bytes of git's output that are read: commits of a usual repository make some hundred kilobytes."""
+"""Bytes of git's output that are read; it begins with the newest commit."""
 
 _READ_BYTES = 1 << 18
 
-# Bounds of git's process, of which no repository that was measured comes near.
+# Bounds of git's process.
 _DATA_BYTES = 1 << 30
 _CPU_S = 120
 

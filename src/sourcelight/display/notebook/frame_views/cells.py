@@ -15,7 +15,7 @@ from sourcelight.display.notebook.views.marked_text import cut_window
 SHORT_COMMIT = 10
 """Digits of a commit that are shown: git's own short form has 7 to 10 in most repositories."""
 
-# Chosen so that a usual table of matches fits into a notebook that is 1,000 pixels wide.
+# Characters of a cell; longer texts are cut, so that a table with several of them isn't wider than the notebook.
 LINE_CHARS = 96
 PATH_CHARS = 40
 NAME_CHARS = 28

@@ -22,15 +22,23 @@ from graphql import (
 
 from sourcelight.core.cancellation import Cancellation
 
+# Bounds of the text, checked before anything runs.
 MAX_QUERY_CHARS = 20_000
 MAX_TOKENS = 4_000
 MAX_DEPTH = 16
 MAX_FIELDS = 500
+
+# Bounds of the work, for all objects of a request together.
 MAX_SEARCHES = 3
 MAX_READ_BYTES = 16 << 20
 MAX_OBJECTS = 20_000
+"""Commits, files and entries of directories."""
+
 MAX_CALLS = 200
+"""Calls over a cluster, each a round trip to a worker."""
+
 MAX_ERRORS = 5
+"""Errors of validation in an answer; a hostile query can have thousands."""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ LINES_VIEW = "lines"
 """The value of the parameter ``view`` that shows the lines of a notebook's file instead of its cells."""
 
 _MAX_LINES = 5_000
-"""Maximum lines on a page: as many as a browser lays out at once."""
+"""Maximum lines on a page, as for other files."""
 
 _CONTEXT_LINES = 1_000
 """Lines on a page before the first highlighted one."""

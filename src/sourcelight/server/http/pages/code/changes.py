@@ -20,7 +20,7 @@ from sourcelight.server.http.pages.frame import page
 
 _MAX_PATCH_SIZE = 150_000
 _MAX_PATCHES_SIZE = 1_000_000
-"""Maximum characters of a patch, and of all patches on a page: browsers lay out such a page in about a second."""
+"""Maximum characters of a patch, and of all patches on a page."""
 
 _LINE_SIZE = 50
 """Characters of HTML that each line of a patch adds."""
