@@ -38,7 +38,7 @@ def test_wordings_for_callers_are_read(wording: str) -> None:
     [
         "In which module is grind_corn implemented", "Which class defines grind_corn", "Where's the code of grind_corn",
         "What file contains the definition of grind_corn", "On which line is grind_corn defined",
-        "where can i see grind_corn", "Which line defines grind_corn",
+        "where can i see grind_corn", "Where does the repository define grind_corn", "Which line defines grind_corn",
     ],
 )  # fmt: skip
 def test_wordings_for_places_are_read(wording: str) -> None:

@@ -203,6 +203,28 @@ def test_a_method_with_an_empty_body_is_no_call(tmp_path: Path) -> None:
     )
 
 
+def test_calls_of_tests_stand_beside_those_of_the_code(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({
+        "src/mill.nim": "type\n  WheelKind = enum\n    a\n\nproc turnWheel() =\n  nil\n\nproc run() =\n  turnWheel()\n",
+        "tests/tmill.nim": "import mill\n\nproc checkWheel() =\n  turnWheel()\n\ncheckWheel()\n",
+    })  # fmt: skip
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = lead_of(engine, "Which procs use turnWheel?")
+    assert lead.startswith(
+        "`turnWheel` is called by name in `run` (line 9 of `src/mill.nim`); tests call it in `checkWheel` (line 4 of "
+        "`tests/tmill.nim`)"
+    )
+    assert "other lines" not in lead
+    lead = lead_of(engine, "Which tests use turnWheel?")
+    assert lead.startswith(
+        "1 line of 1 test file has the name `turnWheel`, such as in `checkWheel` of `tests/tmill.nim`"
+    )
+    lead = lead_of(engine, "Which tests call checkWheel?")
+    assert lead.startswith("Besides definitions, imports and comments, 1 line of 1 test file has the name `checkWheel`")
+    assert lead_of(engine, "Where is WheelKind defined?").startswith("`WheelKind` is defined in `src/mill.nim`, line 2")
+
+
 def test_an_alias_may_be_what_is_called(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "mill")
     repo.commit({

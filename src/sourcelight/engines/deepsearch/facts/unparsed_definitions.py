@@ -25,6 +25,7 @@ from sourcelight.engines.deepsearch.source.function_heads import (
     function_of,
     head_at,
 )
+from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, WITHOUT_LONG_TEXTS, lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -116,9 +117,9 @@ _FORMS: Mapping[str, Sequence[str]] = {
     ),
     "Nim": (
         r"\s*(?P<kind>proc|func|method|template|macro|iterator|converter|const|let|var)\s+{name}\b",
-        # Exported, so that it is no assignment: a type, or a constant or variable of a block.
+        # A type has a word of its own. A constant or a variable of a block is exported, so that it is no assignment.
         (
-            r"\s+{name}\*\s*(?:\[[^\[\]]*\]\s*)?(?:\{{\.[^{{}}]*\.\}}\s*)?=\s*(?:ref |ptr )?"
+            r"\s+{name}\*?\s*(?:\[[^\[\]]*\]\s*)?(?:\{{\.[^{{}}]*\.\}}\s*)?=\s*(?:ref |ptr )?"
             r"(?P<kind>object|enum|distinct|tuple|concept)\b"
         ),
         r"\s+{name}\*\s*(?:\{{\.[^{{}}]*\.\}}\s*)?(?::\s*[\w\[\], .]+)?(?P<kind>=)(?!=)",
@@ -256,6 +257,17 @@ _MAX_HEADER_LINES = 400
 def _is_of_objective_c(lines: Sequence[str]) -> bool:
     """Return whether a header, whose name is one of C, has declarations that only Objective-C has."""
     return any(_OBJECTIVE_C.match(line) is not None for line in lines[:_MAX_HEADER_LINES])
+
+
+def holder_by_form(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
+    """Return the name of the function around a line of a file that no grammar reads; empty if that is uncertain."""
+    target = work.inquiry.pins.of(row["repository"])
+    language = "" if target is None else language_at(texts, target, row["path"])
+    if target is None or language not in UNPARSED_LANGUAGES:
+        return ""
+
+    lines = list(lines_of_code(texts.lines(target, row["path"]), language))
+    return enclosing_function(lines, row["line_number"], language)
 
 
 def is_parsed(texts: FileTexts, target: Target, path: str) -> bool:

@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import holder_by_form
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
@@ -61,7 +62,11 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     holder_names = join_words([location_in(row, holder) for row, holder in first_uses[:MAX_NAMED]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
     verb = "has" if len(using) == 1 else "have"
-    beside = "Besides imports and comments, " if len(using) < len(rows) else ""
+    beside = ""
+    if len(using) < len(rows):
+        is_defined_there = any((row["repository"], row["path"], row["line_number"]) in defining for row in rows)
+        beside = f"Besides {'definitions, ' if is_defined_there else ''}imports and comments, "
+
     text = (
         f"{beside}{count_of(len(using), 'line')} of {files} {verb} the name {code(simple)}, such as in {holder_names}"
     )
@@ -132,7 +137,7 @@ def _first_uses(
         lowered_holder = holder.casefold() if "_" in lowered_name else holder.casefold().replace("_", "")
         return bool(lowered_name) and lowered_name in lowered_holder
 
-    uses = [(row, holder_of(work, texts, row)) for row in rows]
+    uses = [(row, holder_of(work, texts, row) or holder_by_form(work, texts, row)) for row in rows]
     uses.sort(key=lambda use: (not is_named_after(use[1]), not use[1], use[0]["path"], use[0]["line_number"]))
     first_uses: dict[tuple[str, str], tuple[Mapping[str, Any], str]] = {}
     for row, holder in uses:

@@ -262,7 +262,8 @@ def _count_calls(rows: Sequence[Mapping[str, Any]], name: str) -> _CallCount:
     # A method reference or a function that is passed on has no bracket, and neither has a call in Ruby.
     bracketed = re.compile(rf"{pattern.pattern}\s*(?:\?\.|!)?\s*(?:\(|(?:::)?<[^<>()]*>\s*\(|\[[^\[\]()]*\]\()")
     are_calls = sum(len(bracketed.findall(row["line"] or "")) for row in rows) >= number
-    text = count_of(number, "call") if are_calls else f"{number:,} calls or references"
+    references = "1 call or reference" if number == 1 else f"{number:,} calls or references"
+    text = count_of(number, "call") if are_calls else references
     return _CallCount(text, min(number, name_count), name_count == calls)
 
 

@@ -30,6 +30,8 @@ _MAX_CALLS = 4
 _WITH_CALLS = PROGRAMMING_LANGUAGES | {"CMake", "PLpgSQL", "SQL"}
 _MAX_CALLERS = 6
 """Functions that a headline names where lines tell the calls."""
+_MAX_TESTS = 3
+"""Functions of tests that it names beside them."""
 
 
 LineForm: TypeAlias = Callable[[str, str, str], bool]
@@ -43,6 +45,7 @@ def state_calls_by_form(
     rows: Sequence[Mapping[str, Any]],
     line_count: int,
     has_form: LineForm = has_call,
+    test_rows: Sequence[Mapping[str, Any]] = (),
 ) -> Statement | None:
     """State which lines call a function, by the form of a line; None for none.
 
@@ -60,16 +63,41 @@ def state_calls_by_form(
         The number of all lines with the name.
     has_form
         The form of a line that counts: a call, a call of a type, or any reference.
+    test_rows
+        Lines of tests with the name, if `rows` has none of them.
     """
     calls = _calls_by_form(work, texts, name, rows, has_form)
     if not calls:
         return None
 
+    test_calls = _calls_by_form(work, texts, name, test_rows, has_form) if test_rows else []
+    call_list = _list_calls(calls, _MAX_CALLERS)
+    test_list = _list_calls(test_calls, _MAX_TESTS)
+    is_reference = has_form is has_reference or any(call.language in WITHOUT_BRACKETS for call in calls)
+    verb = "called or referenced" if is_reference else "called"
+    in_tests = f"; tests {'use' if is_reference else 'call'} it in {test_list.text}" if test_calls else ""
+    further = "" if line_count == len(calls) + len(test_calls) else "; other lines have the name"
+    return Statement(
+        f"{code(name)} is {verb} by name in {call_list.text}{in_tests}{further}",
+        rows_evidence(work, texts, [*call_list.rows, *test_list.rows], (name,)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _CallList:
+    """Calls in words, by the functions around them, and the lines that are named."""
+
+    text: str
+    rows: list[Mapping[str, Any]]
+
+
+def _list_calls(calls: Sequence[_CallLine], max_callers: int) -> _CallList:
+    """Write calls by the functions around them, at most some of them."""
     calls_by_holder: dict[tuple[str, str], list[_CallLine]] = {}
     for call in calls:
         calls_by_holder.setdefault((call.row["path"], call.holder), []).append(call)
 
-    visible_holders = list(calls_by_holder.items())[:_MAX_CALLERS]
+    visible_holders = list(calls_by_holder.items())[:max_callers]
     visible = [call for _, calls_of_holder in visible_holders for call in calls_of_holder[:_MAX_CALLS]]
     line_list = join_words(
         [
@@ -77,16 +105,9 @@ def state_calls_by_form(
             for (path, holder), calls_of_holder in visible_holders
         ]
     )
-    is_reference = has_form is has_reference or any(call.language in WITHOUT_BRACKETS for call in calls)
-    verb = "called or referenced" if is_reference else "called"
     # Without these words, a cut list would look like a whole one.
     more_text = "" if len(visible) == len(calls) else ", and on more lines"
-    further = "" if line_count == len(calls) else "; other lines have the name"
-    visible_rows = [call.row for call in visible]
-    return Statement(
-        f"{code(name)} is {verb} by name in {line_list}{more_text}{further}",
-        rows_evidence(work, texts, visible_rows, (name,)),
-    )
+    return _CallList(f"{line_list}{more_text}", [call.row for call in visible])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -173,9 +174,11 @@ def _mentions(
     has_alias = any(alias.search(row["line"] or "") is not None for row in lines)
     forms = [] if has_alias else _forms_of_uses(work, name, locations)
     # Tests may be all that calls it.
-    for searched_lines in (main, lines):
-        for has_form in forms:
-            headline = headline or state_calls_by_form(work, texts, name, searched_lines, len(lines), has_form)
+    test_rows = [] if main is lines else [row for row in lines if is_test(row["path"])]
+    for has_form in forms:
+        headline = headline or state_calls_by_form(work, texts, name, main, len(lines), has_form, test_rows)
+    for has_form in forms:
+        headline = headline or state_calls_by_form(work, texts, name, lines, len(lines), has_form)
 
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")

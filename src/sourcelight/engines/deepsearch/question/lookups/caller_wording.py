@@ -36,7 +36,10 @@ _USED = r"(?:used|referenced|referred to|instantiated|created|constructed|mentio
 _NOUN = (
     r"(?:(?:other |all )*(?:functions?|methods?|procedures?|(?:sub)?routines?|subs|commands?|code|files?|class(?:es)?"
     r"|modules?|lines?|places?|parts?|types?|structs?|objects?|components?|callers?|macros?|packages?|namespaces?|traits?"
-    r"|scripts?|handlers?|controllers?|services?)(?: of (?:the )?(?:code|project|code ?base))?)"
+    r"|scripts?|handlers?|controllers?|services?|procs?|defs?|fns?|funcs?|iterators?|templates?|closures?|lambdas?"
+    r"|extensions?|plugins?|hooks?|views?|widgets?|models?|tasks?|targets?|rules?|jobs?|cmdlets?|helpers?|predicates?"
+    r"|contracts?|operators?|blocks?|protocols?|actors?|routes?|endpoints?|builders?|adapters?|programs?|binaries)"
+    r"(?: of (?:the )?(?:code|project|code ?base))?)"
 )
 _EVERYWHERE = (
     r"(?: (?:in|of|inside|within) (?:the |this )?(?:whole )?"
@@ -90,6 +93,10 @@ _PLACES: Sequence[re.Pattern[str]] = _compile(
     rf"(?:show me |where is |where can i find |where do i find )(?:the )?{_TEXT} (?:of|for) {_CODE}",
     rf"(?:on|at|in) (?:which|what) line (?:is|does) {_CODE} (?:{_DEFINED}|start|begin)",
     rf"(?:which|what) line (?:defines|declares) {_CODE}",
+    (
+        r"where (?:does|do) (?:the |this )?(?:repository|repo|project|code(?: ?base)?|library|package|crate|gem|app) "
+        rf"(?:define|declare|implement) {_CODE}"
+    ),
     rf"where (?:can|could|do|should) (?:i|we|one) (?:see|look at|read|view|find|look for) {_CODE}",
 )
 
