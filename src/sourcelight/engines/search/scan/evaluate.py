@@ -69,6 +69,20 @@ class FileMatches:
     finished_up_to: int
 
 
+@dataclass(frozen=True, slots=True)
+class _UnitTable:
+    """The candidate units of all terms, the document of each, and the bytes up to the end of each."""
+
+    units: UnitNumbers
+    documents: DocumentNumbers
+    cumulative_bytes: Int64Array
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all units."""
+        return int(self.cumulative_bytes[-1]) if len(self.units) else 0
+
+
 class CorpusSearch:
     """One query over a corpus; methods and iterators raise `ScanStopped` when `stopped` returns True.
 
@@ -102,12 +116,14 @@ class CorpusSearch:
                     CorpusSearch(corpus, prepared, stopped, among=other, limits=limits) for other in other_selections
                 ]
             self.structures = StructureScan(corpus, self.selection, structure.language)
-        self.path_spans: list[PathSpans | None] = [
-            None
-            if not term.path or isinstance(term.pattern, StructurePattern)
-            else corpus.path_spans(term.pattern, stopped)
-            for term in prepared.terms
-        ]
+        # Of each term; None for one that isn't searched for in paths.
+        self.path_spans: list[PathSpans | None] = []
+        for term in prepared.terms:
+            if term.path and not isinstance(term.pattern, StructurePattern):
+                self.path_spans.append(corpus.path_spans(term.pattern, stopped))
+            else:
+                self.path_spans.append(None)
+
         self.has_path_matches = [spans is not None and spans.has_matches for spans in self.path_spans]
         self._path_masks: list[BoolArray] = []
         self._path_positions: Int64Array | None = None
@@ -123,7 +139,9 @@ class CorpusSearch:
         pattern = self.prepared.terms[term_index].pattern
         if not isinstance(pattern, StructurePattern):
             return find_spans(self.corpus, pattern, units, self.stopped)
-        return NO_SPANS if self.structures is None else self.structures.find(pattern, units, self.stopped)
+        if self.structures is None:
+            return NO_SPANS
+        return self.structures.find(pattern, units, self.stopped)
 
     def file_matches(self, sizer: BatchSizer) -> Iterator[FileMatches]:
         """Yield matching files: files without content first, then the others in document order."""
@@ -166,7 +184,9 @@ class CorpusSearch:
     def matches_by_path(self, term_index: int, files: FileNumbers) -> BoolArray:
         """Return which of the files a term matches by path."""
         spans = self.path_spans[term_index]
-        return np.zeros(len(files), dtype=np.bool_) if spans is None or not spans.has_matches else spans.is_match[files]
+        if spans is None or not spans.has_matches:
+            return np.zeros(len(files), dtype=np.bool_)
+        return spans.is_match[files]
 
     def batches(self, sizer: BatchSizer) -> Iterator[DocumentRange]:
         """Yield ranges of documents with about as many candidate units as `sizer` says.
@@ -178,44 +198,53 @@ class CorpusSearch:
         units = self.candidates()
         if units is None:
             return
+
         corpus = self.corpus
         units = self._selected_units(units)
-        all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
-        corpus.check_content(all_units)
+        table = self._unit_table(units)
+        corpus.check_content(table.units)
         highest_file = self._highest_file
         position = first_document = 0
-        sizer.start(len(all_units))
+        sizer.start(len(table.units))
         while first_document < corpus.documents:
             check_stopped(self.stopped)
-            end_position = batch_end(position, cumulative_bytes, total_bytes, sizer.units)
-            # The last batch reaches to the end of the corpus. That finishes the documents behind the last unit, so that
-            # files which wait for them in path order are released.
-            end_document = corpus.documents if end_position >= len(all_units) else int(documents[end_position - 1]) + 1
-            # Documents that match without a unit become rows too, so their number limits a batch as well.
-            if self._has_rows_without_units:
-                end_document = min(end_document, first_document + self._max_documents)
+            end_document = self._end_of_batch(table, position, first_document, sizer)
             # A batch ends between documents, so it takes the rest of its last document's units too.
-            next_position = int(documents.searchsorted(end_document))
+            next_position = int(table.documents.searchsorted(end_document))
             # The time of a small last batch is ignored: it doesn't predict the cost of a full one.
             is_timed = end_document < corpus.documents or next_position - position > sizer.units // 2
             started_s = self._used_s() if is_timed else 0.0
-            yield DocumentRange(
-                first_document,
-                end_document,
-                [_units_of_documents(corpus, term_units, first_document, end_document) for term_units in units],
-            )
+            batch_units = [_units_of_documents(corpus, of_term, first_document, end_document) for of_term in units]
+            yield DocumentRange(first_document, end_document, batch_units)
             if is_timed:
                 sizer.adapt(self._used_s() - started_s)
-            first_document, position = end_document, next_position
+
+            first_document = end_document
+            position = next_position
             # The consumer called `skip_above` since the last batch: it knows by now which file completes its matches.
             if self._highest_file != highest_file and self._highest_file is not None:
                 highest_file = self._highest_file
                 units = self._units_up_to(units, highest_file, first_document)
-                all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
+                table = self._unit_table(units)
                 position = 0
+
             # Every file that is still wanted has been searched.
             if highest_file is not None and self.selection.lowest_file_from(first_document) > highest_file:
                 return
+
+    def _end_of_batch(self, table: _UnitTable, position: int, first_document: int, sizer: BatchSizer) -> int:
+        """Return the document after the last one of the batch that begins with a unit and a document."""
+        end_position = batch_end(position, table.cumulative_bytes, table.total_bytes, sizer.units)
+        # The last batch reaches to the end of the corpus. That finishes the documents behind the last unit, so that
+        # files which wait for them in path order are released.
+        end_document = self.corpus.documents
+        if end_position < len(table.units):
+            end_document = int(table.documents[end_position - 1]) + 1
+
+        # Documents that match without a unit become rows too, so their number limits a batch as well.
+        if self._has_rows_without_units:
+            end_document = min(end_document, first_document + self._max_documents)
+        return end_document
 
     def _selected_units(self, units: list[UnitNumbers]) -> list[UnitNumbers]:
         """Return the candidate units of each term in documents that are selected and may match."""
@@ -237,18 +266,13 @@ class CorpusSearch:
         # CPU time of this thread, not wall time: a busy machine must not shrink the batches.
         return time.thread_time() + (0.0 if self.structures is None else self.structures.waited_s)
 
-    def _all_units(self, units: list[UnitNumbers]) -> tuple[UnitNumbers, DocumentNumbers, Int64Array, int]:
-        """Return the union of the units of all terms, their documents, their cumulative bytes, and the sum of these."""
+    def _unit_table(self, units: list[UnitNumbers]) -> _UnitTable:
+        """Unite the units of all terms."""
         corpus = self.corpus
         all_units = units[0] if len(units) == 1 else _union(units, corpus.units)
         # The scan cuts its work by bytes, not by units: units of minified files are much larger than 16 KiB.
         cumulative_bytes = np.cumsum(corpus.unit_end[all_units] - corpus.unit_start[all_units])
-        return (
-            all_units,
-            DocumentNumbers(corpus.unit_doc[all_units]),
-            cumulative_bytes,
-            int(cumulative_bytes[-1]) if len(cumulative_bytes) else 0,
-        )
+        return _UnitTable(all_units, DocumentNumbers(corpus.unit_doc[all_units]), cumulative_bytes)
 
     def skip_above(self, file: int) -> None:
         """Read no more content of files above `file`; `batches` leaves them out from its next batch on."""
@@ -257,16 +281,16 @@ class CorpusSearch:
     def _units_up_to(self, units: list[UnitNumbers], highest_file: int, first_document: int) -> list[UnitNumbers]:
         """Return the units from a document on that hold content of a file up to `highest_file`."""
         if self._recorder is not None and self._recorder.cache.spans is None:
-            self._recorder = None  # it would record skipped documents as documents without a match
-        lowest_file, unit_doc = self.selection.lowest_file_of_document, self.corpus.unit_doc
-        return [
-            UnitNumbers(
-                term_units[
-                    (unit_doc[term_units] >= first_document) & (lowest_file[unit_doc[term_units]] <= highest_file)
-                ]
-            )
-            for term_units in units
-        ]
+            # It would record skipped documents as documents without a match.
+            self._recorder = None
+
+        lowest_file = self.selection.lowest_file_of_document
+        remaining: list[UnitNumbers] = []
+        for term_units in units:
+            documents = self.corpus.unit_doc[term_units]
+            is_wanted = (documents >= first_document) & (lowest_file[documents] <= highest_file)
+            remaining.append(UnitNumbers(term_units[is_wanted]))
+        return remaining
 
     @functools.cached_property
     def _has_rows_without_units(self) -> bool:
