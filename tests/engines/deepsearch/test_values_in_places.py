@@ -224,6 +224,12 @@ def test_heads_declare_names() -> None:
         ("What value has the constant bits in dict.mjs?", "value", "bits", "dict.mjs"),
         ("How large is max_size by default?", "default", "max_size", ""),
         ("What does offset default to in peek of peek.hpp?", "default", "offset", "peek of peek.hpp"),
+        ("If I don't set length in get_jobs, what is used?", "default", "length", "get_jobs"),
+        ("What's LinePrinter's default lineLength?", "default", "lineLength", "LinePrinter"),
+        ("What's log_parts.erl's default part_count?", "default", "part_count", "log_parts.erl"),
+        ("In transport.gleam, what is mount_kind?", "value", "mount_kind", "transport.gleam"),
+        ("What value is LangVersion given in Oven.csproj?", "value", "LangVersion", "Oven.csproj"),
+        ("OUTPUT_DIR in Makefile?", "value", "OUTPUT_DIR", "Makefile"),
         ("What's the default arch in utils/build.sh?", "default", "arch", "utils/build.sh"),
     ],
 )

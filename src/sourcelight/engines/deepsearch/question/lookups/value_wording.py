@@ -29,6 +29,12 @@ _HAS = (
     r"(?:does|do|has|have|is) (?:the )?(?:constant |variable |option |setting |key )?"
     rf"(?P<name>{_NAME})(?: (?:have|get|take|set to))?"
 )
+_MARKED_OR_DASHED = rf"(?:{_MARKED}|[a-z]\w{{0,40}}(?:-\w{{1,40}}){{1,6}})"
+_FILE = (
+    r"(?:(?:[\w.-]{1,60}/){0,12}+"
+    r"(?:(?:[\w-]{1,60}(?:\.[\w-]{1,40}){0,3})?\.[A-Za-z][\w-]{0,20}|Makefile|Dockerfile))"
+)
+_WHAT_IS_USED = r"(?:what|which value)(?: is|'s|s)? (?:used|taken|it|the value|does it (?:use|have|default to))"
 _USES = r"(?:use|have|get|take|assume|fall back to|pick)"
 _PARAMETER_NOUN = r"(?: (?:parameter|argument|option|field|setting|attribute))?"
 _DEFAULT_IN, _DEFAULT_OF = r"what is the default of \g<name> in \g<place>", r"what is the default of \g<name>"
@@ -85,6 +91,28 @@ _REWRITINGS = (
     ),
     _rewriting(rf"what (?:does|do) (?:the )?(?P<name>{_NAME}) equal (?:in|inside|within) {_PLACE}", _SET_IN),
     _rewriting(rf"what (?:does|do) (?:the )?(?P<name>{_MARKED}) equal", _SET_TO),
+    # A file before or behind the name: "in limits.go, what is LIMIT", "LIMIT in limits.go".
+    _rewriting(
+        rf"(?:which|what) {_VALUE_NOUN} is (?P<name>{_NAME}) (?:given|assigned|set to) (?:in|inside|within) {_PLACE}",
+        _SET_IN,
+    ),
+    _rewriting(
+        rf"(?:in|inside|within) {_PLACE}, ?what(?: is|'s|s) (?:the value of )?(?P<name>{_MARKED_OR_DASHED})"
+        r"(?: set to)?",
+        _SET_IN,
+    ),
+    _rewriting(rf"(?P<name>{_MARKED_OR_DASHED}) in (?P<place>{_FILE})", _SET_IN),
+    # Nothing is given: "if I do not set length in get_jobs, what is used", "log.erl: which size is the default".
+    _rewriting(
+        rf"(?:if|when) (?:i|you|we|they|one) (?:don'?t|do not|doesn'?t) (?:set|pass|give|specify) (?:the |a )?"
+        rf"(?P<name>{_NAME}){_PARAMETER_NOUN} (?:in|to|for|of) {_PLACE}, ?{_WHAT_IS_USED}",
+        _DEFAULT_IN,
+    ),
+    _rewriting(rf"(?P<place>{_NAME}|{_FILE}): ?(?:which|what) (?P<name>{_NAME}) is the default", _DEFAULT_IN),
+    _rewriting(
+        rf"what(?: is|'s|s) (?P<place>(?:the )?(?:{_FILE}|{_MARKED}))'s default (?P<name>{_NAME}){_PARAMETER_NOUN}",
+        _DEFAULT_IN,
+    ),
     # "Which version does AC_PREREQ ask for in configure.ac?"
     _rewriting(
         rf"(?:which|what) (?:version|value|number) (?:does|do) (?P<name>{_MARKED}) (?:ask|set|give|require|have)"
