@@ -85,6 +85,15 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "java/Schema.java": "public @interface Schema {\n  boolean makeTypes() default true;\n}\n",
     "bin/heat": '#!/bin/bash\nheat_unit="off"\nreadonly HEAT_MODE=0755\necho "${deg}${heat_unit:-C}"\n',
     "deploy/values.yaml": "livenessProbe:\n  periodSeconds: 10\nreadinessProbe:\n  periodSeconds: 20\n",
+    "lib/stoker.dart": (
+        "class Stoker extends Worker {\n  Stoker({\n    required this.name,\n    this.shovelSize = 26,\n  });\n"
+        "  final int shovelSize;\n}\n"
+    ),
+    "src/Bar.kt": (
+        "class Bar private constructor(\n    private val parts: List<Part>,\n) : Widget {\n    constructor(\n"
+        "        totalHeat: Long = 100,\n    ) : this(listOf())\n}\n"
+    ),
+    "phpstan.neon": "parameters:\n  level: 5\n",
     "configure.ac": "AC_PREREQ([2.53])\nAC_INIT([kiln], [1.0])\n",
     "docs/index.md": "Set `heat_limit = 900`.\n",
 }  # fmt: skip
@@ -140,6 +149,9 @@ def lead_of(engine: LocalEngine, question: str) -> str:
         ("What does makeTypes default to in Schema?", "The default of `makeTypes` is `true`, in `java/Schema"),
         ("What's HEAT_MODE?", "`HEAT_MODE` is set to `0755`, in `bin/heat`"),
         ("What's the default periodSeconds of the readinessProbe?", "`periodSeconds` is set to `20`, in `deploy/v"),
+        ("What does shovelSize default to?", "The default of `shovelSize` is `26`, in `lib/stoker.dart`, line 4"),
+        ("What's the default totalHeat of a Bar?", "The default of `totalHeat` is `100`, in `src/Bar.kt`, line 5"),
+        ("What is level set to in phpstan.neon?", "`level` is set to `5`, in `phpstan.neon`, line 2"),
         ("What does soak_time equal in OTHERS?", "`soak_time` is set to `9`, in `app/settings.py`"),
         ("Which version does AC_PREREQ ask for in configure.ac?", "`AC_PREREQ` is set to `2.53`, in `configure.ac`"),
     ],

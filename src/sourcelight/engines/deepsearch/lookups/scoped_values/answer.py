@@ -309,6 +309,9 @@ def _is_declaration(line: _ScopedLine) -> bool:
         return True
 
     nearest = line.heads[0] if line.heads else None
+    # A constructor of Dart gives its fields values among its parameters.
+    if _is_parameter(line) and line.path.endswith(".dart"):
+        return line.text[: line.column].endswith("this.")
     if nearest is None or _is_parameter(line):
         return False
     if any(head.is_function for head in line.heads):

@@ -150,7 +150,8 @@ def _lines_around(lines: Sequence[str], number: int) -> Iterator[str]:
         elif indentation < width:
             is_closing = stripped[0] in ")]}" and len(stripped) < 3
             width = indentation
-            is_bracket = stripped in {"{", "(", "["}
+            # The end of a list, as in `) : Widget {`, belongs to the head that begins it.
+            is_bracket = stripped in {"{", "(", "["} or (stripped[0] == ")" and stripped[-1] in "{:=>")
             if not (is_bracket or is_closing):
                 yield line
         is_topmost = width == 0 and not is_bracket
@@ -216,7 +217,7 @@ def is_held(word: str, path: str, heads: Sequence[Head]) -> bool:
     """Return whether a word of a scope names the file of a line, a directory of it, or a holder around the line."""
     lower = word.lower()
     *directories, base = path.lower().split("/")
-    if is_file_word(word) and (path.lower() == lower or path.lower().endswith(f"/{lower}")):
+    if f"/{path.lower()}".endswith(f"/{lower}"):
         return True
 
     names = {name for head in heads for name in head.names}
