@@ -50,6 +50,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
         "    fun copy() { task.pauseTimeout.convention(extension.pauseTimeout) }\n}\n"
     ),
     "ios/Gauge.m": (
+        "static GaugeSwing defaultSwingAngle = GaugeSwingWide;\n"
         "@implementation Gauge\n- (instancetype)initWithFrame:(CGRect)frame {\n"
         "    if ((self = [super initWithFrame:frame])) {\n        _cornerWidth = 14.0f;\n        _swing = 2;\n    }\n"
         "    return self;\n}\n- (void)setCornerWidth:(CGFloat)cornerWidth {\n    _cornerWidth = cornerWidth;\n}\n@end\n"
@@ -134,7 +135,7 @@ def lead_of(engine: LocalEngine, question: str) -> str:
         ("What does kiln#mark default to?", "The default of `kiln#mark` is `'K:'`, in `plugin/kiln.vim`"),
         ("What's the default mark of the kiln plugin?", "The default of `mark` is `'K:'`, in `plugin/kiln.vim`"),
         ("What is the default pauseTimeout?", "The default of `pauseTimeout` is `Duration.ofMinutes(5)`, in `build/P"),
-        ("What's the default cornerWidth?", "`_cornerWidth` is set to `14.0f`, in `ios/Gauge.m`, line 4"),
+        ("What's the default cornerWidth?", "`_cornerWidth` is set to `14.0f`, in `ios/Gauge.m`, line 5"),
         ("What's the default of max_heat in oven_log?", "The default of `max_heat` is `30`, in `sql/tables.sql`"),
         ("What is replay_dir in SETTINGS?", "`replay_dir` is set to `os.path.expanduser('~/.kiln/')`, in `app/settin"),
         ("What is soak_time set to in OTHERS?", "`soak_time` is set to `9`, in `app/settings.py`"),
@@ -150,8 +151,9 @@ def lead_of(engine: LocalEngine, question: str) -> str:
         ("What's HEAT_MODE?", "`HEAT_MODE` is set to `0755`, in `bin/heat`"),
         ("What's the default periodSeconds of the readinessProbe?", "`periodSeconds` is set to `20`, in `deploy/v"),
         ("What does shovelSize default to?", "The default of `shovelSize` is `26`, in `lib/stoker.dart`, line 4"),
-        ("What's the default totalHeat of a Bar?", "The default of `totalHeat` is `100`, in `src/Bar.kt`, line 5"),
+        ("What's the default totalHeat of a Bar?", "The default of `totalHeat` of `constructor` is `100`, in `src/Bar"),
         ("What is level set to in phpstan.neon?", "`level` is set to `5`, in `phpstan.neon`, line 2"),
+        ("What is the default swing angle of the gauge?", "`defaultSwingAngle` is set to `GaugeSwingWide`, in `ios"),
         ("What does soak_time equal in OTHERS?", "`soak_time` is set to `9`, in `app/settings.py`"),
         ("Which version does AC_PREREQ ask for in configure.ac?", "`AC_PREREQ` is set to `2.53`, in `configure.ac`"),
     ],
@@ -163,10 +165,8 @@ def test_a_value_is_found_where_the_question_says(engine: LocalEngine, question:
 @pytest.mark.parametrize(
     ("question", "value"),
     [
-        # The number of a field, a condition, what a call passes, a migration, a variable of a function.
+        # The number of a field, what a call passes, a migration, a variable of a function.
         ("What is label_text set to in kiln.proto?", "`7`"),
-        ("What is KILN_SHELL set to in wood.toolchain.cmake?", "`cmd`"),
-        ("What is jolt set to in wheel.go?", "`7`"),
         ("What is ember_size set to in Stove?", "`3`"),
         ("What's the default of shelf_count in oven_log?", "`2`"),
         ("What's the default tries of the kiln plugin?", "`3`"),
@@ -216,6 +216,19 @@ def test_a_line_gives_a_name_its_value(line: str, name: str, path: str, value: s
 )  # fmt: skip
 def test_a_line_gives_nothing(line: str, path: str) -> None:
     assert read_value([line], 1, "size", path) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "ending"),
+    [
+        ("What is KILN_SHELL set to in wood.toolchain.cmake?", "`cmd`", "line 6; the line is under a condition"),
+        ("What is jolt set to in wheel.go?", "`7`", "line 17; the line is under a condition"),
+    ],
+)
+def test_a_condition_around_a_line_is_said(engine: LocalEngine, question: str, value: str, ending: str) -> None:
+    lead = lead_of(engine, question)
+    assert value in lead
+    assert ending in lead
 
 
 def test_heads_declare_names() -> None:

@@ -62,15 +62,15 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         ("`…` is set to …", "`…` is set on …", "`…` has several values…"),
         "lines",
-        "The cited line assigns the value. The sentence mentions other assignments in the file, and lists different "
-        "values without a number.",
+        "The cited line assigns the value. The sentence mentions other assignments in the file and a condition around "
+        "the line, and lists different values without a number.",
         "the location of its definition",
         (
             "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults.follow_constant",
             "setting_defaults.find_setting", "setting_defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
             "initial_values.find_assigned_value",
-            "uses.find_configured", "settings.find_key", "settings.find_version_key",
+            "uses.find_configured", "settings.find_key", "settings.find_version_key", "answer._state",
         ),
     ),
     Claim(

@@ -62,7 +62,11 @@ from sourcelight.engines.deepsearch.lookups.named_files import (
 )
 from sourcelight.engines.deepsearch.lookups.project.answering import find_project, project_topic
 from sourcelight.engines.deepsearch.lookups.prose_values.answer import find_prose_value
-from sourcelight.engines.deepsearch.lookups.scoped_values.answer import find_declared_default, find_scoped_value
+from sourcelight.engines.deepsearch.lookups.scoped_values.answer import (
+    find_declared_default,
+    find_scoped_value,
+    find_worded_default,
+)
 from sourcelight.engines.deepsearch.lookups.scoped_values.holders import is_file_word
 from sourcelight.engines.deepsearch.lookups.setting_defaults import find_any_default, find_setting, is_set_otherwise
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
@@ -101,7 +105,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             owner = lookup.owner if lookup is not None and is_default else ""
             setting = lookup.name if lookup is not None and is_default and not lookup.is_prose else ""
             finding = find_prose_value(work, name, owner, setting) or finding
-            if lookup is not None and is_default and not lookup.is_prose and finding is None:
+            if lookup is not None and is_default and finding is None:
                 finding = _find_default_in_place(work, lookup)
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None
@@ -114,6 +118,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
 
 def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:
     """Return the default that the place of a question gives a name; without a place, what all declarations give it."""
+    if lookup.is_prose:
+        return find_worded_default(work, lookup.name, lookup.owner) if not lookup.bound else None
     if lookup.owner:
         return find_scoped_value(work, lookup.name, lookup.owner, [], [], is_default=True)
     return find_declared_default(work, lookup.name, [], [])

@@ -13,7 +13,7 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
@@ -35,7 +35,7 @@ from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search import Target
 
-_MAX_ROWS, _MAX_LINE = 400, 600
+_MAX_ROWS, _MAX_LINE, _MAX_WORDS = 400, 600, 4
 _MARKED = re.compile(r"\w*(?:_\w|[a-z\d][A-Z]|[A-Z]{2})\w*")
 """A name that can't be a word of prose."""
 _ALTERED = re.compile(r"\balter\s.*\b(?:set|drop)\s+default\b|^\s*alter\s+column\b", re.IGNORECASE)
@@ -155,6 +155,23 @@ def find_declared_default(work: Work, name: str, queries: list[str], notes: list
     return None
 
 
+def find_worded_default(work: Work, phrase: str, scope: str) -> Finding | None:
+    """Return the default in a place of what a phrase names: "cache policy" of `defaultCachePolicy`; None if unsure."""
+    words = re.findall(r"[A-Za-z\d]+", phrase.lower())
+    if not 0 < len(words) <= _MAX_WORDS or not scope:
+        return None
+
+    capitals = "".join(word.capitalize() for word in words)
+    names = (
+        f"default{capitals}",
+        f"default_{'_'.join(words)}",
+        f"kDefault{capitals}",
+        f"DEFAULT_{'_'.join(words).upper()}",
+    )
+    findings = (find_scoped_value(work, name, scope, [], [], is_default=True) for name in names)
+    return next((finding for finding in findings if finding is not None), None)
+
+
 def _may_declare(line: _ScopedLine) -> bool:
     """Return whether a line is of the code itself, or of a file of defaults."""
     return not rank_of(line.path) or (rank_of(line.path) == 1 and _OF_DEFAULTS.search(line.path) is not None)
@@ -207,7 +224,8 @@ def _state(
     is_changed = not is_default and any(line.line_value is None and _is_set(line, name) for line in lines)
     is_altered = any(_ALTERED.search(line.text) is not None for line in lines)
     is_conditional = any(_is_conditional(line) for line in value_lines)
-    if not value_lines or is_unread or is_changed or is_altered or is_conditional:
+    may_depend = len(value_lines) == 1 and not is_default
+    if not value_lines or is_unread or is_changed or is_altered or (is_conditional and not may_depend):
         return None
 
     lowest = min(rank_of(line.path) for line in value_lines)
@@ -221,6 +239,9 @@ def _state(
     verb = "is" if subject.startswith("The ") else "is set to"
     finding = state_values(work, candidates, subject, queries, notes, verb=verb)
     follow_constant(work, candidates, finding, notes)
+    if is_conditional:
+        text = f"{finding.headline.text}; the line is under a condition"
+        finding.headline = Statement(text, finding.headline.evidence)
     return finding
 
 
