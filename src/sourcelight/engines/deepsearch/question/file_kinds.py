@@ -17,6 +17,8 @@ from sourcelight.engines.deepsearch.question.request import PathScope, QuestionP
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count) of|count|list(?: all)?|which|what)\b", re.IGNORECASE)
 _BY_ENDING = re.compile(r"(?<![\w⟨./*-])(?P<word>[A-Za-z][\w+-]{0,14})\s+(?=files\b)")
+_MAX_ENDINGS = 4
+"""Words that may be endings: each is looked for among the paths of all repositories."""
 _NO_ENDING_TEXT = """
 source test tests header many the these those all other of in config configuration documentation hidden binary
 """
@@ -64,7 +66,9 @@ def mark_file_kinds(marked_text: MarkedText, paths: QuestionPaths) -> None:
             marks = " or ".join(marked_text.add(Mark("P", glob, glob)) for glob in existing)
             marked_text.text = f"{marked_text.text[: match.start()]}files of {marks}{marked_text.text[match.end() :]}"
 
-    marked_text.mark(_BY_ENDING, "P", lambda match: _ending_of(match["word"], paths), "word")
+    words = [match["word"] for match in _BY_ENDING.finditer(marked_text.text)]
+    if len(words) <= _MAX_ENDINGS:
+        marked_text.mark(_BY_ENDING, "P", lambda match: _ending_of(match["word"], paths), "word")
 
 
 def _ending_of(word: str, paths: QuestionPaths) -> str | None:
