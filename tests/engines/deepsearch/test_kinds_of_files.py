@@ -45,6 +45,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     ("question", "lead"),
     [
         ("How many fsproj files are there?", "**2** files of `*.fsproj`."),
+        ("How many md files are in docs?", "**1** file in `docs/**/*.md`."),
+        ("How many yml files are there?", "**2** files of `*.yml`."),
         ("How many F# projects does mill have?", "**2** files of `*.fsproj`."),
         ("How many feature files does mill have?", "**2** files of `*.feature`."),
         ("How many GitHub workflows does mill have?", "**2** files in `.github/workflows/*.y*ml`."),

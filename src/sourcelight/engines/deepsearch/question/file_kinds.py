@@ -11,12 +11,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sourcelight.core.query.languages import find_language
 from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
 from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths
+from sourcelight.engines.deepsearch.question.vocabulary import language_named
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count) of|count|list(?: all)?|which|what)\b", re.IGNORECASE)
 _BY_ENDING = re.compile(r"(?<![\w⟨./*-])(?P<word>[A-Za-z][\w+-]{0,14})\s+(?=files\b)")
+_ABBREVIATIONS = frozenset(["cpp", "js", "jsx", "py", "ts", "tsx"])
+"""Endings that people also say for a language: "cpp files" have the ending, and "C++ files" may be headers."""
 _MAX_ENDINGS = 4
 """Words that may be endings: each is looked for among the paths of all repositories."""
 _NO_ENDING_TEXT = """
@@ -73,7 +75,8 @@ def mark_file_kinds(marked_text: MarkedText, paths: QuestionPaths) -> None:
 
 def _ending_of(word: str, paths: QuestionPaths) -> str | None:
     """Return the ending that a word means: as it is written, or in lower case; None for a language or no ending."""
-    if word.lower() in _NO_ENDING or find_language(word) is not None:
+    is_language = language_named(word) is not None and word.lower() not in _ABBREVIATIONS
+    if word.lower() in _NO_ENDING or is_language:
         return None
     return next((f"*.{ending}" for ending in (word, word.lower()) if paths.find(f"*.{ending}") is not None), None)
 

@@ -195,17 +195,19 @@ def mark_names(marked_text: MarkedText) -> None:
     marked_text.mark(_NAME, "N", name)
 
 
+def language_named(word: str) -> str | None:
+    """Return the language that a word of prose names; None for other words, also those that are only endings."""
+    language = find_language(word)
+    if language is None or not (word.lower() in _COMMON or (word == language and word != "Text")):
+        return None
+    return language
+
+
 def mark_languages(marked_text: MarkedText) -> None:
     """Mark names of languages by their position in the sentence."""
 
     def language(match: re.Match[str]) -> str | None:
-        text = match["name"]
-        programming_language = find_language(text)
-        if programming_language is None or not (
-            text.lower() in _COMMON or (text == programming_language and text != "Text")
-        ):
-            return None
-        return programming_language
+        return language_named(match["name"])
 
     for pattern in (*_LANGUAGE, *_LANGUAGE):  # twice, since a mark makes room for its neighbour
         marked_text.mark(pattern, "G", language, "name")
