@@ -73,6 +73,27 @@ def read(path: str, text: str) -> list[tuple[str, str, str]]:
             ],
         ),
         (
+            "test.ps1",
+            "#Requires -Version 5.1\n#Requires -Modules @{ ModuleName = 'Pester'; ModuleVersion = '5.2.0' }\n",
+            [("Pester", "5.2.0", "required")],
+        ),
+        (
+            "loom.el",
+            (';;; loom.el --- Weave\n;; Version: 1.2\n;; Package-Requires: ((emacs "25.1") (dash "2.13.0")\n'
+            ';;                    (warp "1.0"))\n;; Keywords: (old "1.0")\n\n(setq loom (list (felt "2.0")))\n'),
+            [("dash", "2.13.0", ""), ("warp", "1.0", "")],
+        ),
+        (
+            "Cask",
+            '(source melpa)\n(depends-on "dash" "2.13.0")\n(development\n (depends-on "f"))\n;; (depends-on "old")\n',
+            [("dash", "2.13.0", ""), ("f", "", "development")],
+        ),
+        (
+            "requirements.txt",
+            "nlohmann/json@v3.8.0\nnumpy==1.0\n",
+            [("nlohmann/json", "v3.8.0", ""), ("numpy", "==1.0", "")],
+        ),
+        (
             "requirements.psd1",
             "@{\n  PSDependOptions = @{\n    Target = 'User'\n  }\n  'Pester' = '4.10.1'\n  Psake = 'latest'\n}\n",
             [("Pester", "4.10.1", ""), ("Psake", "latest", "")],

@@ -118,6 +118,12 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
     Custom("JavaScript", *_ECMASCRIPT),
     Custom("TypeScript", *_ECMASCRIPT),
     Custom("TSX", *_ECMASCRIPT),
+    Custom(
+        "CoffeeScript",
+        f"{_ON_LINE} /^[ \\t]*(?:it|test)(?:[ \\t]+|\\()[\\\"']/",
+        "lines that begin with",
+        re.compile(r"^[ \t]*(\w+)"),
+    ),
     Custom("Java", f"{_ON_LINE} /{_JUNIT}/", "lines with the annotation", _ANNOTATION),
     Custom("Kotlin", f"{_ON_LINE} /{_JUNIT}/", "lines with the annotation", _ANNOTATION),
     Custom(

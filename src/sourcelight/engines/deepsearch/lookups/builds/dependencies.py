@@ -91,7 +91,10 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
 
     texts = FileTexts(work.context)
     queries: list[str] = []
-    manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, PARTLY_READ)))
+    scripts = [word for word in (question.owner, *question.subject) if word.lower().endswith(".ps1")]
+    # Any script may say which modules it requires; only one that the question names is read.
+    further_files = "|".join([PARTLY_READ, *(rf"(^|/){escape_regexp(script)}$" for script in scripts)])
+    manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
     selection = _select(work, manifests_of_all, question)
     if selection is None:
         return None

@@ -24,6 +24,8 @@ from sourcelight.engines.deepsearch.lookups.manifests.requirement import Require
 from sourcelight.engines.deepsearch.lookups.manifests.tool_formats import TOOL_FILES, TOOL_READERS
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
+_PINNED = re.compile(r"\s*([\w.-]+/[\w.-]+)@(\S{1,80})\s*$")
+"""A repository with its tag, as tools that fetch sources write it into a list of requirements."""
 _GO_LINE = re.compile(r"^\s*(?:require\s+)?([\w.-]+(?:/[\w.~-]+)+|[\w-]+\.[\w.-]+/?[\w./-]*)\s+(v[\w.+-]+)(.*)$")
 _GEM = re.compile(
     r"""^\s*(?:[\w.]+\.)?(?:add_(?:runtime_|development_)?dependency|gem)[\s(]+['"]([\w.-]+)['"]\s*,?\s*([^#]*)"""
@@ -219,6 +221,11 @@ def _ruby(lines: Sequence[str]) -> Iterator[Requirement]:
 
 def _requirements(lines: Sequence[str]) -> Iterator[Requirement]:
     for number, line in enumerate(lines, 1):
+        pinned = _PINNED.match(line[:_MAX_LINE])
+        if pinned is not None:
+            yield Requirement(pinned[1], pinned[2], "", number)
+            continue
+
         match = _REQUIREMENT.match(line)
         if match is not None and not line.lstrip().startswith(("-", "#")) and "://" not in line:
             yield Requirement(match[1], " ".join(match[3].split()), "", number)
@@ -346,7 +353,7 @@ _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]]
     *TOOL_READERS,
 )
 PARTLY_READ = (
-    rf"(^|/)({TOOL_FILES})$|"
+    rf"(^|/)({TOOL_FILES})$|^[^/]+\.el$|"
     r"(^|/)(Chart\.ya?ml|[\w.-]+\.versions\.toml|Pipfile|vcpkg\.json|(Julia)?Project\.toml|shard\.yml|conanfile\.(txt|py)"
     r"|CMakeLists\.txt|[\w.-]+\.cmake|meson\.build|[\w.-]+\.podspec|Podfile|Cartfile(\.private)?|project\.clj|deps\.edn"
     r"|rebar\.config|build\.(sc|mill)|elm\.json|[\w.-]+\.opam|dune-project|[\w.-]+\.nimble|packages\.config|paket\.dependencies|MODULE\.bazel|deno\.jsonc?|jsr\.json"

@@ -121,7 +121,7 @@ _MODULE_TABLE = re.compile(
 _QUOTED = re.compile(r"[\"'](?P<name>[A-Za-z][\w.-]*)[\"']")
 _BARE = re.compile(r"[\"']?(?P<name>(?<![\w$@.])[A-Za-z][\w.]*(?:-\w+)*)[\"']?\s*(?:,|$|\s)")
 _INSTALL = re.compile(r".*?\bInstall-(?:Module|PSResource|Script)\s+(?P<rest>[^|;#]{1,300})", re.IGNORECASE)
-_REQUIRES = re.compile(r"\s*#requires\s+-modules?\s+(?P<rest>[^|;#]{1,300})", re.IGNORECASE)
+_REQUIRES = re.compile(r"\s*#requires\s+-modules?\s+(?P<rest>[^|#]{1,300})", re.IGNORECASE)
 _INSTALLED_VERSION = re.compile(
     r"-(?:Required|Minimum|Maximum)?Version\s+[\"']?(?P<version>[\[\w][\w.,\[\]()]*)", re.IGNORECASE
 )
@@ -247,6 +247,43 @@ def _stack(lines: Sequence[str]) -> Iterator[Requirement]:
             yield Requirement(entry[1], entry[2], "extra-deps", number)
 
 
+_EMACS_ENTRY = re.compile(r"\(\s*(?P<name>[a-z][\w+-]*)\s+\"(?P<version>\d[\w.]*)\"\s*\)")
+_DEPENDS_ON = re.compile(r"\s*\(depends-on\s+\"(?P<name>[^\"]+)\"(?:\s+\"(?P<version>\d[\w.]*)\")?")
+_MAX_HEAD = 100
+"""Lines of a file of Emacs Lisp in which its head ends."""
+
+
+def _emacs(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the packages of ``Package-Requires`` in the head of a file, or of a definition of a package."""
+    is_inside = False
+    for number, line in enumerate(lines[:_MAX_HEAD], 1):
+        text = line[:_MAX_LINE]
+        head = re.match(r";;+\s*([A-Za-z-]+)\s*:", text)
+        if head is not None:
+            is_inside = head[1].lower() == "package-requires"
+        elif text.startswith("(define-package"):
+            is_inside = True
+        elif not text.strip() or (is_inside and text.startswith(("(", ";;; "))):
+            is_inside = False
+
+        for entry in _EMACS_ENTRY.finditer(text) if is_inside else ():
+            # The editor is among the packages.
+            if entry["name"] != "emacs":
+                yield Requirement(entry["name"], entry["version"], "", number)
+
+
+def _cask(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the packages of Cask; those for development have this list."""
+    group = ""
+    for number, line in enumerate(lines, 1):
+        text = line[:_MAX_LINE]
+        if text.startswith("("):
+            group = "development" if text.startswith("(development") else ""
+        entry = _DEPENDS_ON.match(text)
+        if entry is not None and entry["name"] != "emacs":
+            yield Requirement(entry["name"], entry["version"] or "", group, number)
+
+
 TOOL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
     (r"^dub\.sdl$", _dub_sdl),
     (r"^dub\.json$", _dub_json),
@@ -264,11 +301,13 @@ TOOL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement
     (r"^\.pre-commit-config\.ya?ml$", _pre_commit),
     (r"^(?:docker-)?compose[\w.-]*\.ya?ml$", _compose),
     (r"^stack\.yaml$", _stack),
+    (r"\.el$", _emacs),
+    (r"^Cask$", _cask),
 )
 """Readers by the name of a file."""
 TOOL_FILES = (
     r"dub\.(sdl|json)|(fpm|gleam)\.toml|bower\.json|haxelib\.json|configure\.(ac|in)|dist\.ini|[\w.-]+\.psd1"
     r"|[\w.-]*(build|install|setup|bootstrap|psake|depend)[\w.-]*\.ps1|debian/control|tox\.ini"
-    r"|\.pre-commit-config\.ya?ml|(docker-)?compose[\w.-]*\.ya?ml|stack\.yaml|project/[\w.-]+\.sbt"
+    r"|Cask|\.pre-commit-config\.ya?ml|(docker-)?compose[\w.-]*\.ya?ml|stack\.yaml|project/[\w.-]+\.sbt"
 )
 """Regular expression for their paths."""

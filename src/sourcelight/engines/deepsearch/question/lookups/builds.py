@@ -41,7 +41,7 @@ _OF_GROUP = {
     "transitive": "indirect", "suggested": "suggested",
 }  # fmt: skip
 _CONDITION = (
-    r"(?:\s+(?:(?:as|of|for|in|by|on|from|with|during|when|to)\s+)+(?:(?:an?|the|its|our)\s+)?(?P<tail>"
+    r"(?:\s+(?:(?:as|of|for|in|by|on|from|with|during|when|to|according)\s+)+(?:(?:an?|the|its|our)\s+)?(?P<tail>"
     r"[\w./@+-]+(?:\s+[\w./@+-]+){0,3}))?"
 )
 _AUX = r"(?:is|are|does|do|can|should|must|will|was|were|has|have)"

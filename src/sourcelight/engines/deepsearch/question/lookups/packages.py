@@ -45,7 +45,7 @@ depend depends rely relies need needs needed require requires required use uses 
 reference references list lists listed declare declares include includes pull pulls link links ship ships bundle
 bundles pin pins want wants expect expects specify specifies add adds looks look asks ask work works download downloads
 bundled referenced configured shipped included linked pinned declared specified chosen locked imported targeted
-build builds built compiled applied run runs
+build builds built compiled applied run runs allow allows accept accepts support supports permit permits
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
 _PREPOSITIONS_TEXT = """

@@ -113,6 +113,12 @@ _AT_LEAST = re.compile(
     re.IGNORECASE,
 )
 """An ending that asks for the least version, which is the one that manifests have."""
+_FOR_WORK = re.compile(
+    r" (?:for (?:building|compiling|running|installing)|to (?:build|compile|run|install))"
+    r"(?: (?!(?:tests?|docs?|documentation|examples?|benchmarks?)$)[\w.+-]{1,60})?$",
+    re.IGNORECASE,
+)
+"""An ending of a question for a version that says for which work it is needed."""
 _DEFINED_WITH_NOUN = re.compile(
     r"^(?P<start>[Ww]here(?: is|'s)) the (?P<name>(?:[A-Z][a-z0-9]{1,40}){2,6}) "
     r"(?:rule|check|linter|plugin|middleware|component|widget|handler|model|service|helper|command|job|hook|mixin)s? "
@@ -185,6 +191,9 @@ def read_lookup(text: str) -> Lookup | None:
         words,
     )
     words = _AT_LEAST.sub("", words)
+    if " version" in words:
+        words = _FOR_WORK.sub("", words)
+
     words = words.replace("swift-tools-version", "swift tools version")
     words = _DEPLOYMENT.sub(r"\g<system> version", words)
     words = _ATTRIBUTE.sub(r"`\g<name>`", words)
@@ -238,8 +247,11 @@ def _of_build(question: BuildQuestion) -> Lookup:
     runtime = _RUNTIMES.get(question.name.lower())
     if runtime is not None and question.asks == "version" and not question.group:
         # "The wrapper" or a file says where it is written; what other subjects need may be another version.
-        file = next((word for word in question.subject if "." in word), "")
-        if set(question.subject) <= {"wrapper", file}:
+        is_manifest = re.compile(r"\S*\.\S+|(?:rock|gem|pod)spec")
+        file = next((word for word in question.subject if is_manifest.fullmatch(word) is not None), "")
+        others = set(question.subject) - {"wrapper", file}
+        # Beside the kind of a manifest, one word may name the package.
+        if len(others) <= (file != ""):
             return Lookup("runtime", runtime, question.owner or file)
     if question.kind == "dependency":
         return Lookup(
