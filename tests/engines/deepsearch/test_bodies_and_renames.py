@@ -109,6 +109,8 @@ FILES: dict[str | bytes, str | bytes | None] = {
         'defmodule Changeset do\n  @doc """\n      seep(1)\n  """\n  @spec seep(term) :: term\n'
         "  def seep(term), do: term\n\n  def leak(term), do: term |> seep()\nend\n"
     ),
+    "src/reef.nim": "type\n  Surf* = enum\n    Swell, Chop = 2, # Old\n    Roll\n\n  Other = object\n    Gone: int\n\n"
+    '  Odd = enum\n    Left = (1, "left"), Right\n',
     "src/App.php": "<?php\nnamespace Shore;\n\nuse Shore\\Bed;\n"
     "use Shore\\{Sand, Rock};\n\nclass App {\n    use Walks;\n}\n",
 }
@@ -148,6 +150,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("How many values does Kind have?", "The body of `Kind` lists 2 members: `A` and `C` in"),
         ("How many variants are there in the enum Shore?", "The body of `Shore` lists 3 members: `Sand`"),
         ("How many constructors does the type Bed have?", "The body of `Bed` lists 2 members: `Sand` and `Rock` in"),
+        (
+            "How many values does the Surf enum have?",
+            "The body of `Surf` lists 3 members: `Swell`, `Chop` and `Roll` in",
+        ),
         ("What are the members of the Wind enum?", "The body of `Wind` lists 2 members: `North` and `South` in"),
         ("What does src/Tide.java import?", "`src/Tide.java` imports `java.util.List` and `java.util.Map.*` "),
         ("Which modules does Sources/Lake.swift import?", "`Sources/Lake.swift` imports `Foundation` and `Pond` "),
@@ -206,6 +212,7 @@ def test_a_sentence_has_what_the_lines_have(engine: LocalEngine, question: str, 
         "What are the members of Grown?",  # a loop makes further ones
         "What are the members of Plain?",  # no enum
         "What are the members of Paired?",  # several on one line
+        "What are the members of the Odd enum?",  # values with commas of their own
     ],
 )
 def test_members_that_are_not_certain_are_not_stated(engine: LocalEngine, question: str) -> None:

@@ -120,6 +120,9 @@ def members_of(  # noqa: PLR0911 - one for each form of body
     if language == "Haskell":
         return _haskell_members(lines, line, name)
 
+    if language == "Nim":
+        return _nim_members(lines, line, name)
+
     # In C, the name may follow the body: `typedef enum { A, B } letter;`.
     is_behind = language in C_FAMILY and location.definition.begin_line < line
     first_line = location.definition.begin_line if is_behind else line
@@ -143,6 +146,35 @@ def members_of(  # noqa: PLR0911 - one for each form of body
 
     # What follows the first semicolon in Java, Kotlin and Dart are methods.
     return _members_between_commas(_BARE_ATTRIBUTES.sub(_blank, outer).partition(";")[0], first_line)
+
+
+def _nim_members(lines: Sequence[str], line: int, name: str) -> list[EnumMember] | None:
+    """Return the members of an enum of Nim, which end where a line is indented as its head is."""
+    head = re.match(
+        rf"(?P<indent>[ ]*)(?:type\s+)?{re.escape(name)}\*?\s*(?:\{{\.[^{{}}]*\.\}}\s*)?=\s*enum\b(?P<rest>.*)$",
+        lines[line - 1][:_MAX_HEAD],
+    )
+    if head is None:
+        return []
+
+    members = []
+    indent = len(head["indent"])
+    for number, text in enumerate([head["rest"], *lines[line : line + _MAX_BODY_LINES]], line):
+        part_text = text[:_MAX_HEAD].split("#")[0].rstrip()
+        if number > line and part_text and len(text) - len(text.lstrip()) <= indent:
+            break
+        for part in filter(str.strip, part_text.split(",")):
+            member = re.fullmatch(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:=[^(]*)?", part)
+            # A value of several parts has commas of its own.
+            if member is None:
+                return None
+            members.append(EnumMember(member["name"], number))
+    else:
+        # A body without an end that was read may have more.
+        if line + _MAX_BODY_LINES < len(lines):
+            return None
+
+    return members
 
 
 _WITH_MEMBERS = frozenset({"enum", "class", "type", "struct"})
