@@ -63,6 +63,9 @@ def test_a_subject_of_no_form_leaves_the_line_that_answers(loom: LocalEngine, qu
     [
         # Two versions, and no word that chooses one.
         "Which version of felt does the weaving machine need?",
+        # Whether that part uses what another manifest lists is open.
+        "Does the logger use bobbin?",
+        "Does the weaving machine need loops?",
         # Another package of the list may need its own version.
         "Which version of needle does felt need?",
         # No "No" without a form: "support" isn't the package that is asked for.

@@ -202,7 +202,9 @@ def _select(
         return None
 
     selected = lines_of_subject(matches, subject)
-    if not selected and _is_described(work.inquiry.question, subject) and have_one_version(matches):
+    # Whether a subject that no manifest names uses a package is another question than its version.
+    is_of_version = question.asks == "version" and _is_described(work.inquiry.question, subject)
+    if not selected and is_of_version and have_one_version(matches):
         selected = matches
 
     return (list(manifests), selected, read) if selected else None
