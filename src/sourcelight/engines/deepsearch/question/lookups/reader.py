@@ -249,9 +249,9 @@ def _of_build(question: BuildQuestion) -> Lookup:
         # "The wrapper" or a file says where it is written; what other subjects need may be another version.
         is_manifest = re.compile(r"\S*\.\S+|(?:rock|gem|pod)spec")
         file = next((word for word in question.subject if is_manifest.fullmatch(word) is not None), "")
-        others = set(question.subject) - {"wrapper", file}
+        other_words = set(question.subject) - {"wrapper", file}
         # Beside the kind of a manifest, one word may name the package.
-        if len(others) <= (file != ""):
+        if len(other_words) <= (file != ""):
             return Lookup("runtime", runtime, question.owner or file)
     if question.kind == "dependency":
         return Lookup(
