@@ -52,7 +52,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     [
         ("callers of escapeName", "3 calls or references in 2 files"),
         ("callers of sealName", "(1 call in 1 file)"),
-        ("what uses editGap", "is called by name in line 1 of `Sources/Usage.swift`; other lines have the name"),
+        ("what uses editGap", "is called by name in line 1 of `Sources/Usage.swift`; tests call it in `testGap`"),
         ("Does the core package depend on lodash?", "No: `packages/core/package.json` does not list `lodash`"),
     ],
 )
