@@ -14,11 +14,12 @@ from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
 from sourcelight.core.errors import Cancelled, ToolError
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.conversations.identifiers import Identifier, parse_identifier, read_token
+from sourcelight.engines.deepsearch.conversations.service import MAX_QUESTIONS_UNDER_WAY
 from sourcelight.engines.deepsearch.research import Draft, Emit, ResearchBudget, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import Paragraph
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import call
-from sourcelight.repos import Viewer
+from sourcelight.repos import Catalog, Viewer
 from sourcelight.repos.state import State
 
 QUESTION = f"repo:^{OPEN}$ how is the checkout total computed"
@@ -184,6 +185,27 @@ def test_faults_end_questions_with_a_reason(engine: LocalEngine, state: State) -
     with pytest.raises(ToolError, match="account"):
         desk.ask("how is it done", desk_context(engine, desk, Viewer.anonymous()))
     desk.close()
+
+
+def test_a_question_whose_work_cannot_begin_is_not_running(engine: LocalEngine, desk: ConversationService) -> None:
+    """A question may fail before its work exists; it took one of the 16 slots of its account for an hour."""
+
+    class Unreadable:
+        @property
+        def catalog(self) -> Catalog:
+            raise RuntimeError("the catalog can't be read")
+
+    context = desk_context(engine, desk)
+    number = desk.open(QUESTION, context)
+    desk.wait(desk.ask_in(number, QUESTION, context), context, WAIT_S)
+
+    broken = replace(context, engine=Unreadable())  # type: ignore[arg-type] # no more of it is called
+    for _ in range(MAX_QUESTIONS_UNDER_WAY + 1):
+        with pytest.raises(RuntimeError, match="the catalog"):
+            desk.ask_in(number, QUESTION, broken)
+
+    answer = desk.wait(desk.ask_in(number, QUESTION, context), context, WAIT_S)
+    assert answer.attributes["state"] == "completed"
 
 
 @pytest.mark.parametrize(

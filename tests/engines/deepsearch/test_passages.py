@@ -12,7 +12,7 @@ import pytest
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.passages.question import read_explanation
-from sourcelight.engines.deepsearch.source.comments import prose_lines
+from sourcelight.engines.deepsearch.source.comments import MAX_LINES, prose_lines
 from sourcelight.engines.deepsearch.source.paragraphs import comment_paragraphs, document_paragraphs
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
@@ -306,3 +306,17 @@ def test_a_difference_is_told_by_documentation(tmp_path: Path, question: str, se
 
     assert all(sentence in lead for sentence in sentences)
     assert "of nothing" not in lead
+
+
+def test_definitions_beyond_the_lines_that_are_read_are_left_out(tmp_path: Path) -> None:
+    """nlohmann/json.hpp has a comment shortly before line 20,000, and a function shortly after it."""
+    above = "int weir;\n" * (MAX_LINES - 6)
+    weir = "// Opens the weir for the mill race.\nOPEN_WEIR(race);\n"
+    below = "\n" * 8 + "void OPEN_WEIR_late(int race) {\n    OPEN_WEIR(race);\n}\n"
+    repo = RepositoryBuilder(tmp_path / "weir")
+    repo.commit({"weir.hpp": above + weir + below}, "Dam")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = research(engine, "What happens when the weir for the mill race opens?").text
+
+    assert "Opens the weir for the mill race" in lead
+    engine.close()

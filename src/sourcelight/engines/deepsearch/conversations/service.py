@@ -234,20 +234,16 @@ class ConversationService:
             filters, requested_scope = earlier[-1].filters, earlier[-1].requested_scope
 
         self._end_stale(earlier)
+
+        # All that may fail comes first: a question that is stored without work counts as running for an hour.
+        researcher = self.researcher or _extractive_researcher()
+        previous = self._previous_turns(earlier, context)
         number = self._store_question(conversation, text, filters, context.viewer, requested_scope)
 
         # Links are kept relative to the service: the reader's side puts an address in front, or none.
         run_context = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
         work = QuestionRun(
-            self.store,
-            self.researcher or _extractive_researcher(),
-            number,
-            text,
-            filters,
-            run_context,
-            self._previous_turns(earlier, context),
-            self.process_id,
-            requested_scope,
+            self.store, researcher, number, text, filters, run_context, previous, self.process_id, requested_scope
         )
         with self._guard:
             self._works = {

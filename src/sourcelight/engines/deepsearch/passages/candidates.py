@@ -118,7 +118,9 @@ class AskedFile:
         lines = texts.lines(target, path)[:MAX_LINES]
         parsed = texts.engine.store.definitions_of(target, path)
         definitions = list(parsed.definitions())[:_MAX_DEFINITIONS] if parsed is not None else []
-        return cls(target, path, lines, definitions, kind, score)
+        # The parser read the whole file, here the first MAX_LINES lines count.
+        within = [definition for definition in definitions if definition.line <= len(lines)]
+        return cls(target, path, lines, within, kind, score)
 
     @property
     def language(self) -> str:
