@@ -11,7 +11,9 @@ import os
 import stat
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
@@ -25,15 +27,65 @@ from sourcelight.repos.objects.trees import MAX_FILES
 from sourcelight.repos.repository import Repository
 from sourcelight.repos.worktree_changes import changed_paths
 
-LARGE_BYTES = 16 << 20  # bytes; content above it is named by size and time instead of being read
-MAX_STATES = 4  # per repository, so that a search under way keeps the state it began with
-FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
-_Stamp = tuple[int, int, int, int]
+LARGE_BYTES = 16 << 20
+"""Bytes of a file above which its content is not read, but named by its size and time."""
+
+MAX_STATES = 4
+"""States kept of a repository, so that a search under way keeps the state it began with."""
+
+FRESH_NS = 100_000_000
+"""Nanoseconds within which a changed file may change again without another time stamp."""
+
+_MAX_LISTINGS = 3
+"""Listings of a work tree, if commits are made meanwhile, before the last one counts."""
+
+_EXECUTABLE, _REGULAR = 0o100755, 0o100644
+"""The modes that git gives files."""
 
 
-_lock = threading.Lock()
-_states: dict[str, LruCache[str, WorktreeState]] = {}
-_hashes: dict[str, dict[bytes, tuple[_Stamp, bytes]]] = {}
+class _Stamp(NamedTuple):
+    """Size, times and inode of a file, which tell that it hasn't changed since its content was read."""
+
+    size: int
+    modified_ns: int
+    changed_ns: int
+    inode: int
+
+
+class _FileHash(NamedTuple):
+    """The 20-byte blob id of a file's content, and the stamp that the file had then."""
+
+    stamp: _Stamp
+    blob_id: bytes
+
+
+class _FileRow(NamedTuple):
+    """A file as `CommitTree` lists it."""
+
+    path: bytes
+    blob_id: bytes
+    mode: int
+
+
+@dataclass(slots=True)
+class _Cache:
+    """Recent states of work trees, and the hashes of the last one, by the key of the repository."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    states: dict[str, LruCache[str, WorktreeState]] = field(default_factory=dict)
+    hashes: dict[str, dict[bytes, _FileHash]] = field(default_factory=dict)
+
+
+_cache = _Cache()
+
+
+def _renew_lock() -> None:
+    # A forked worker must not inherit a lock that another thread held.
+    _cache.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +142,27 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
         raise RepositoryNotFound(repository.name)
 
     # Held while files are read: a concurrent caller then finds their hashes instead of computing them again.
-    with _lock:
-        known_hashes = _hashes.get(repository.key, {})
-        hasher = _Hasher(root, known_hashes, cancellation)
-        state = _snapshot(hasher) if repository.kind == "snapshot" else _worktree(repository, hasher)
-        _hashes[repository.key] = hasher.seen
-        states = _states.setdefault(repository.key, LruCache(MAX_STATES))
+    with _cache.lock:
+        listing = _FileListing(root, _cache.hashes.get(repository.key, {}), cancellation)
+        if repository.kind == "snapshot":
+            state = _read_snapshot(listing)
+        else:
+            state = _read_worktree(repository, listing)
+
+        _cache.hashes[repository.key] = listing.new_hashes
+        states = _cache.states.setdefault(repository.key, LruCache(MAX_STATES))
         # If an equal state is cached, keep it: running searches share its tree.
         return states.get_or_make(state.commit, lambda: state)
 
 
 def find_state(repository: Repository, commit: CommitId) -> WorktreeState | None:
     """Return a recent or current state of this process by its name, or None for any other."""
-    states = _states.get(repository.key)
-    state = None if states is None else states.get(commit)
-    if state is None:
-        state = current_state(repository)
+    states = _cache.states.get(repository.key)
+    recent = states.get(commit) if states is not None else None
+    if recent is not None:
+        return recent
+
+    state = current_state(repository)
     return state if state.commit == commit else None
 
 
@@ -152,12 +209,13 @@ class ObjectReader(StoreReader):
         try:
             return super().tree(commit)
         except RevisionNotFound:
-            state = find_state(self.repository, commit) if self.repository.worktree else None
+            if not self.repository.worktree:
+                raise
+            state = find_state(self.repository, commit)
             if state is None:
                 raise
-
-        self._state = state
-        return state.tree
+            self._state = state
+            return state.tree
 
     def read(self, blob_id: bytes, limit: int = MAX_CONTENT_BYTES) -> bytes | None:
         """Read a file's content; see `StoreReader.read`."""
@@ -187,25 +245,34 @@ class ObjectReader(StoreReader):
         return self._state
 
 
-class _Hasher:
-    """Hashes the content of files below `root`, and remembers the hashes."""
+class _FileListing:
+    """Lists files below a directory with the blob ids of their contents.
 
-    def __init__(
-        self, root: bytes, known_hashes: dict[bytes, tuple[_Stamp, bytes]], cancellation: Cancellation | None
-    ) -> None:
+    Parameters
+    ----------
+    root
+        The directory.
+    known_hashes
+        Hashes of an earlier listing, by path: a file with the same stamp is not read again.
+    cancellation
+        Ends the listing, if it asks to.
+    """
+
+    def __init__(self, root: bytes, known_hashes: dict[bytes, _FileHash], cancellation: Cancellation | None) -> None:
         self.root = root
-        self.cancellation = cancellation
-        self.hashes = known_hashes
-        self.seen: dict[bytes, tuple[_Stamp, bytes]] = {}
-        self.rows: list[tuple[bytes, bytes, int]] = []
-        self.paths_by_blob: dict[bytes, list[bytes]] = {}
-        self.large: set[bytes] = set()
-        self.missing = self.symlinks = 0
+        self.rows: list[_FileRow] = []
+        self.new_hashes: dict[bytes, _FileHash] = {}
+        self.missing = 0
+        self.symlinks = 0
+        self._known_hashes = known_hashes
+        self._cancellation = cancellation
+        self._paths_by_blob: dict[bytes, list[bytes]] = {}
+        self._large: set[bytes] = set()
 
     def add(self, path: bytes) -> None:
-        """Hash the file at `path` (relative to the root); links are counted, not followed."""
-        if self.cancellation is not None:
-            self.cancellation.check()
+        """Add the file at `path` (relative to the root); links are counted, not followed."""
+        if self._cancellation is not None:
+            self._cancellation.check()
 
         try:
             info = os.lstat(os.path.join(self.root, path))
@@ -215,36 +282,52 @@ class _Hasher:
                 return
             if not stat.S_ISREG(info.st_mode):
                 return
-            name = self._name(path, info)
+            blob_id = self._blob_id(path, info)
         except OSError:
             self.missing += 1
             return
 
-        self.rows.append((path, name, 0o100755 if info.st_mode & 0o100 else 0o100644))
-        self.paths_by_blob.setdefault(name, []).append(path)
+        mode = _EXECUTABLE if info.st_mode & stat.S_IXUSR else _REGULAR
+        self.rows.append(_FileRow(path, blob_id, mode))
+        self._paths_by_blob.setdefault(blob_id, []).append(path)
         if len(self.rows) > MAX_FILES:
             raise RepositoryError(f"{os.fsdecode(self.root)} has more than {MAX_FILES:,} files")
 
-    def _name(self, path: bytes, info: os.stat_result) -> bytes:
-        stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    def _blob_id(self, path: bytes, info: os.stat_result) -> bytes:
         if info.st_size > LARGE_BYTES:
             # A file above the search limit is matched by name only; hashing gigabytes for that would be wasted.
             text = b"large\0%d\0%d\0" % (info.st_size, info.st_mtime_ns) + path
-            name = hashlib.sha1(text, usedforsecurity=False).digest()
-            self.large.add(name)
-            return name
+            blob_id = hashlib.sha1(text, usedforsecurity=False).digest()
+            self._large.add(blob_id)
+            return blob_id
 
-        previous = self.hashes.get(path)
-        name = previous[1] if previous and previous[0] == stamp else blob_name(_read(os.path.join(self.root, path)))
+        stamp = _Stamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+        previous = self._known_hashes.get(path)
+        if previous is not None and previous.stamp == stamp:
+            blob_id = previous.blob_id
+        else:
+            blob_id = blob_name(_read(os.path.join(self.root, path)))
 
         # A file changed within the clock's resolution may change again with the same stamp; its hash isn't cached.
         if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > FRESH_NS:
-            self.seen[path] = (stamp, name)
+            self.new_hashes[path] = _FileHash(stamp, blob_id)
 
-        return name
+        return blob_id
+
+    def tree(self, unchanged: Iterable[_FileRow] = (), *, symlinks: int, submodules: int = 0) -> CommitTree:
+        """Return the files, and those that are `unchanged` since a commit, as a tree with these counts."""
+        rows = sorted([*unchanged, *self.rows])
+        return CommitTree(
+            [row.path for row in rows],
+            b"".join([row.blob_id for row in rows]),
+            [row.mode for row in rows],
+            symlinks,
+            submodules,
+            self.missing,
+        )
 
     def state(self, kind: bytes, tree: CommitTree) -> WorktreeState:
-        """Return an id of the whole state: the same files give the same id on every machine."""
+        """Return the state with these files. Its name is a hash: the same files have it on every machine."""
         digest = hashlib.sha1(kind + b"\0", usedforsecurity=False)
         for index, path in enumerate(tree.paths):
             digest.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
@@ -252,18 +335,9 @@ class _Hasher:
             commit=CommitId(digest.hexdigest()),
             tree=tree,
             root=self.root,
-            paths_by_blob=self.paths_by_blob,
-            large=frozenset(self.large),
+            paths_by_blob=self._paths_by_blob,
+            large=frozenset(self._large),
         )
-
-
-def _renew_lock() -> None:
-    global _lock  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _read(path: bytes) -> bytes:
@@ -275,35 +349,33 @@ def _read(path: bytes) -> bytes:
         return file.read()
 
 
-def _snapshot(hasher: _Hasher) -> WorktreeState:
+def _read_snapshot(listing: _FileListing) -> WorktreeState:
+    """List all files of a directory without git, apart from caches of tools."""
     folders = [b""]
     while folders:
         prefix = folders.pop()
         try:
-            with os.scandir(os.path.join(hasher.root, prefix) if prefix else hasher.root) as entries:
+            with os.scandir(os.path.join(listing.root, prefix) if prefix else listing.root) as entries:
                 for entry in entries:
                     path = prefix + entry.name
                     if not entry.is_dir(follow_symlinks=False):
-                        hasher.add(path)
+                        listing.add(path)
                     elif os.fsdecode(entry.name) not in CACHE_FOLDERS and entry.name != b".git":
                         folders.append(path + b"/")
         except OSError:
-            hasher.missing += 1
+            listing.missing += 1
 
-    return hasher.state(b"snapshot", _sorted_tree(hasher.rows, hasher, hasher.symlinks, 0))
-
-
-def _sorted_tree(rows: list[tuple[bytes, bytes, int]], hasher: _Hasher, symlinks: int, submodules: int) -> CommitTree:
-    rows.sort()
-    paths, names, modes = [row[0] for row in rows], b"".join([row[1] for row in rows]), [row[2] for row in rows]
-    return CommitTree(paths, names, modes, symlinks, submodules, hasher.missing)
+    return listing.state(b"snapshot", listing.tree(symlinks=listing.symlinks))
 
 
-def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
+def _read_worktree(repository: Repository, listing: _FileListing) -> WorktreeState:
+    """List the files of the last commit with the changes of its work tree; unchanged, it is the commit itself."""
     commit = _head(repository)
-    for _ in range(3):  # a commit made while files are listed would mix two states
+    for _ in range(_MAX_LISTINGS):
         changed, deleted, new = changed_paths(repository)
-        previous, commit = commit, _head(repository)
+        previous = commit
+        commit = _head(repository)
+        # A commit made while files are listed would mix two states.
         if previous == commit:
             break
 
@@ -312,17 +384,22 @@ def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
 
     differing = changed | deleted | new
     if commit and not differing:
-        return WorktreeState(commit=commit, tree=head, root=hasher.root, paths_by_blob={})
+        return WorktreeState(commit=commit, tree=head, root=listing.root, paths_by_blob={})
 
-    rows = [(path, head.blob_id(i), head.modes[i]) for i, path in enumerate(head.paths) if path not in differing]
-    real = os.path.realpath(hasher.root)
+    unchanged = [
+        _FileRow(path, head.blob_id(index), head.modes[index])
+        for index, path in enumerate(head.paths)
+        if path not in differing
+    ]
+    real = os.path.realpath(listing.root)
     for path in sorted(changed | new):
         folder = os.path.realpath(os.path.dirname(os.path.join(real, path)))
-        if folder == real or folder.startswith(real + os.sep.encode()):  # never out of the work tree
-            hasher.add(path)
+        # A directory of the path may be a link out of the work tree.
+        if folder == real or folder.startswith(real + os.sep.encode()):
+            listing.add(path)
 
-    tree = _sorted_tree(rows + hasher.rows, hasher, head.symlinks, head.submodules)
-    return hasher.state(b"worktree", tree)
+    tree = listing.tree(unchanged, symlinks=head.symlinks, submodules=head.submodules)
+    return listing.state(b"worktree", tree)
 
 
 def _head(repository: Repository) -> CommitId:
