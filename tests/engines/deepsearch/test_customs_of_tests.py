@@ -117,6 +117,24 @@ def test_a_test_file_is_found_by_its_directory_or_by_its_name(tmp_path: Path) ->
     assert lead_of(engine, "Which test covers Sack?").startswith("No searched test file has the name `Sack`")
 
 
+def test_methods_in_a_directory_of_tests_are_tests_whatever_their_file_is_named(tmp_path: Path) -> None:
+    """peewee has 70 in ``tests/postgres.py``; its runner names the modules."""
+    case = "class TestMill(Base):\n    def test_turns(self):\n        pass\n\n    def test_stops(self):\n        pass\n"
+    helper = "def test_client():\n    return None\n"
+    engine = engine_of(
+        tmp_path,
+        {
+            "tests/mill.py": case,
+            "tests/unit/wind.py": case.replace("Mill", "Wind"),
+            "tests/helpers.py": helper,
+            "mill/contests/case.py": case.replace("Mill", "Contest"),
+        },
+    )
+
+    assert lead_of(engine, "How many tests are in tests/mill.py?").startswith("**2** tests are defined")
+    assert lead_of(engine, "How many tests are there?").startswith("**4** tests are defined")
+
+
 def test_without_any_test_file_no_absence_is_stated(tmp_path: Path) -> None:
     engine = engine_of(tmp_path, {"mill.py": "class Wheel:\n    pass\n"})
     assert "No searched test file" not in lead_of(engine, "Which test covers Wheel?")

@@ -95,6 +95,9 @@ _ECMASCRIPT_TEST = rf"^[ \t]*(?:it|test)(?:{_ECMASCRIPT_MEMBER})*(?:\([^()\n]*\)
 
 _ON_LINE = "type:file case:yes"
 _PYTHON_FILES = r"file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$"
+# pytest collects functions from files with such names only; unittest runs methods of any module that a project names,
+# such as `tests/postgres.py`.
+_PYTHON_CASES = r"file:(^|/)(tests?/([^/]+/)*[^/]+|test_[^/]*|[^/]*_tests?|tests?)\.py$"
 _ECMASCRIPT = (f"{_ON_LINE} /{_ECMASCRIPT_TEST}/", "lines that begin with", re.compile(r"^[ \t]*(\w+)"))
 _ANNOTATION = re.compile(r"\b((?:Parameterized|Repeated)?Test(?:Factory|Template)?)\b")
 
@@ -106,7 +109,7 @@ TEST_CUSTOMS: tuple[Custom, ...] = (
     ),
     Custom(
         "Python",
-        f"type:symbol case:yes {_PYTHON_FILES} /^test/ select:symbol.method",
+        f"type:symbol case:yes {_PYTHON_CASES} /^test/ select:symbol.method",
         "methods named test… in test files",
     ),
     Custom(
