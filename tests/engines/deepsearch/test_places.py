@@ -194,3 +194,16 @@ def test_another_name_with_a_word_of_the_asked_one_sets_nothing_of_it(tmp_path: 
     lead = research(engine, "What is int_fmt set to?").text.split("\n## ")[0]
     assert "sets a value" not in lead
     engine.close()
+
+
+def test_a_line_without_the_number_of_a_name_sets_nothing_of_it(tmp_path: Path) -> None:
+    """The terms of ``test6_1`` are those of ``test``, the key of another file."""
+    repository = RepositoryBuilder(tmp_path / "boat")
+    script = 'Describe "Unpack" {\n    BeforeAll {\n        $test6_1 = "part01.rar"\n    }\n}\n'
+    repository.commit({"Unpack.Tests.ps1": script, "ci.yml": "test:\n  - one\ncache:\n  - test/bin\n"}, "Unpack")
+    engine = open_engine([repository.path], index=tmp_path / "index", workers=1)
+    lead = research(engine, "What is $test6_1 set to?").text.split("##")[0]
+
+    assert "sets it" not in lead
+    assert lead.index("Unpack.Tests.ps1") < lead.index("ci.yml")
+    engine.close()

@@ -93,6 +93,9 @@ _OF_BLOCK, _OF_OPENING = 0.2, 0.2
 _SAYS_VERSION = re.compile(r"minimum|requir|version|engines|target|toolchain|min_|(?:^|[\"'_-])ver\b", re.IGNORECASE)
 
 
+_NUMBERED_NAME = re.compile(r"(?<!\w)(?=\w*_)(?=\w*\d)[A-Za-z]\w{2,99}")
+"""A name such as ``test6_1``. Its terms lack the numbers, so the words of a line can't tell it from others."""
+
 _NO_SETTING = re.compile(r"\s*(?:#|//|<!--|[~*;]|--\s)")
 """The beginning of a comment, such as that of a license."""
 
@@ -157,6 +160,7 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
     bonus = 0.5 if is_named else 0.0
     has_tables = path.endswith((".toml", ".ini", ".cfg", ".conf", ".editorconfig"))
     context = _Context(subject.terms_in(path))
+    numbered_names = _NUMBERED_NAME.findall(subject.text[:_MAX_CHARACTERS])
     terms_by_text: dict[str, set[str]] = {}  # lines such as `},` repeat
     for number, line in enumerate(lines[:_MAX_LINES], 1):
         text = line.strip()[:_MAX_CHARACTERS]
@@ -185,7 +189,7 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
         )
         opens_block = _OPENS.search(text) is not None
         score = _score(subject, text, terms, context, is_version=is_version)
-        if score > 0.0:
+        if score > 0.0 and all(name in text for name in numbered_names):
             if is_version and subject.asks_version and context.blocks and _REQUIRES.search(context.opening):
                 score += _OF_BLOCK
             opening_malus = _OF_OPENING if opens_block and not is_version else 0.0
