@@ -118,7 +118,7 @@ def test_a_test_file_is_found_by_its_directory_or_by_its_name(tmp_path: Path) ->
 
 
 def test_methods_in_a_directory_of_tests_are_tests_whatever_their_file_is_named(tmp_path: Path) -> None:
-    """peewee has 70 in ``tests/postgres.py``; its runner names the modules."""
+    """In peewee, 70 are in ``tests/postgres.py``; its runner names the modules."""
     case = "class TestMill(Base):\n    def test_turns(self):\n        pass\n\n    def test_stops(self):\n        pass\n"
     helper = "def test_client():\n    return None\n"
     engine = engine_of(
