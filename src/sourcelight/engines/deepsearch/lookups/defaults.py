@@ -31,6 +31,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.lookups.delegates import find_delegated_default
 from sourcelight.engines.deepsearch.lookups.passed_defaults import find_body_default, find_passed_default
+from sourcelight.engines.deepsearch.lookups.scoped_values.branches import condition_text
 from sourcelight.engines.deepsearch.source.fallbacks import replaces_absent
 from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 from sourcelight.engines.deepsearch.source.values import (
@@ -303,10 +304,10 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
         return
 
     constant = valued[0]
-    line = constant.evidence[0].begin_line
+    line, condition = constant.evidence[0].begin_line, _condition_of(work, constant)
     finding.headline = Statement(
         f"{finding.headline.text}; {code(value)} is set to {code(shown_value(constant.value))} "
-        f"in {code(constant.path)}, line {line:,}",
+        f"in {code(constant.path)}, line {line:,}{f', and {condition}' if condition else ''}",
         (*finding.headline.evidence, constant.evidence[0]),
     )
     finding.quotes.append(constant.evidence[0])
@@ -342,6 +343,9 @@ def state_values(
             text += f" ({SPACE} is a space)"
         if TAB in shown_value(first.value):
             text += f" ({TAB} is a tab)"
+        # What replaces an absent argument is a default, though its line is under a condition.
+        conditions = [] if subject.startswith("The ") else [_condition_of(work, candidate) for candidate in best]
+        text += f"; {conditions[0]}" if conditions and all(conditions) else ""
         evidence = tuple(first.evidence)
     else:
         visible = list(by_value.values())[:MAX_NAMED]
@@ -359,6 +363,15 @@ def state_values(
     remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_DETAILS]
     finding.details = [detail_of(candidate, names_repository=names_repository) for candidate in remaining]
     return finding
+
+
+def _condition_of(work: Work, candidate: ValueCandidate) -> str:
+    """Return what a sentence says of the condition around the line of a value; empty for none."""
+    target = work.inquiry.pins.of(candidate.repository)
+    if target is None:
+        return ""
+    lines = FileTexts(work.context).lines(target, candidate.path)
+    return condition_text(lines, candidate.evidence[0].begin_line, candidate.path)
 
 
 def detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:

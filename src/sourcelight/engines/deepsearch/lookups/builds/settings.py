@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.manifests import normalize
+from sourcelight.engines.deepsearch.lookups.scoped_values.branches import condition_text
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
@@ -63,11 +64,13 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
 
     value, row = nearest[0]
     texts = FileTexts(work.context)
-    evidence = row_evidence(work, texts, row, "read", 1.0)
+    evidence, target = row_evidence(work, texts, row, "read", 1.0), work.inquiry.pins.of(row["repository"])
     if evidence is None:
         return None
 
     text = f"{code(simple)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {row['line_number']:,}"
+    condition = condition_text(texts.lines(target, row["path"]), row["line_number"], row["path"]) if target else ""
+    text += f"; {condition}" if condition else ""
     other_paths = {other["path"] for other_value, other in entries if other_value != value}
     text += "; blocks in the file set it, too" if row["path"] in other_paths else ""
     text += "; files in directories below set it, too" if other_paths - {row["path"]} else ""

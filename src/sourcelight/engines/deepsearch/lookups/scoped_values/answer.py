@@ -239,7 +239,7 @@ def _state(
     verb = "is" if subject.startswith("The ") else "is set to"
     finding = state_values(work, candidates, subject, queries, notes, verb=verb)
     follow_constant(work, candidates, finding, notes)
-    if is_conditional:
+    if is_conditional and "; the line is " not in finding.headline.text:
         text = f"{finding.headline.text}; the line is under a condition"
         finding.headline = Statement(text, finding.headline.evidence)
     return finding
