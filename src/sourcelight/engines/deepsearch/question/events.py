@@ -130,6 +130,13 @@ _ARE_PEOPLE = re.compile(
 )
 # "FIXME comments"
 _MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|notes?|markers?))?")
+_SECOND_PART = re.compile(
+    r"(?:,\s*)?\band\s+(?:(?:by\s+)?whom?|when|which\s+(?:author|person|developer))"
+    r"(?:\s+(?:was|were|has|have|did))?(?:\s+(?:it|they|them|that|this))?(?:\s+(?:been|first))*\s+(?P<verb>[a-z]+)"
+    r"(?:\s+(?:it|them|that|this))?[\s?.!·]*$",
+    re.IGNORECASE,
+)
+"""The other half of a question for a person and a date: "…, and who added it"."""
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 _NAMED = re.compile(
@@ -200,6 +207,11 @@ def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] 
     before = marked_text.text
     kind = "who" if WHO.search(marked_text.text) else "when"
     marked_text.replace_match(asks)
+
+    # Both are stated for either, so that the second half asks for nothing else if its verb is that of the first.
+    second = _SECOND_PART.search(marked_text.text)
+    if second is not None and second["verb"].lower().removesuffix("ed") in marked_text.text[: second.start()].lower():
+        marked_text.replace_match(second)
 
     # "Since when is there a retry" asks when it was added, without a verb for it.
     if "since" in asks[0].lower() and _ADDED.search(marked_text.text) is None:
