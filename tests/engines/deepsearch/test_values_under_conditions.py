@@ -83,6 +83,18 @@ def test_a_value_that_always_holds_has_no_condition(engine: LocalEngine, name: s
     assert "the line is" not in lead
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the initial value of PLAIN_SIZE?",
+        "What was the starting value of the variable `PLAIN_SIZE`?",
+        "What's the initial value of PLAIN_SIZE in kinds.py?",
+    ],
+)
+def test_an_initial_value_is_what_a_name_is_set_to(engine: LocalEngine, question: str) -> None:
+    assert research(engine, question).text.startswith("`PLAIN_SIZE` is set to `4`, in `kinds.py`, line 9")
+
+
 def test_a_value_of_an_attempt_is_stated_as_one(engine: LocalEngine) -> None:
     assert "the line is in a block that may fail" in lead_of(engine, "FEN_SIZE")
 

@@ -83,6 +83,12 @@ _REWRITINGS = (
         rf"(?:in|for|of|on|within|inside) {_PLACE}",
         _DEFAULT_IN,
     ),
+    # "What is the initial value of MAX_RETRIES?": what its line sets it to.
+    _rewriting(
+        r"what(?: is|'s|s| was) the (?:initial|starting) value of (?:the )?"
+        rf"(?:constant |variable |option |setting |key )?(?P<name>{_MARKED_OR_DASHED})",
+        _SET_TO,
+    ),
     # A value in a class or a module: "what is the value of fetch in Minion::Iterator".
     _rewriting(
         r"what(?: is|'s|s) the (?:current )?value of (?:the )?(?:constant |variable |option |setting |key )?"
@@ -130,7 +136,9 @@ _PLACED = (
         rf"what (?:is|are|was) (?:the )?(?P<name>{_NAME}){_PARAMETER_NOUN} (?:set|equal|initiali[sz]ed) to {_IN_PLACE}",
         "value",
     ),
-    _rewriting(rf"what(?: is|'s|s) (?:the )?value of (?:the )?(?P<name>{_NAME}) {_IN_PLACE}", "value"),
+    _rewriting(
+        rf"what(?: is|'s|s) (?:the )?(?:initial |starting )?value of (?:the )?(?P<name>{_NAME}) {_IN_PLACE}", "value"
+    ),
     _rewriting(rf"what(?: is|'s|s) (?:the )?(?P<name>{_MARKED}) {_IN_PLACE}", "value"),
     _rewriting(
         rf"what(?: is|'s|s) (?:the )?default(?: value| setting)? (?:(?:of|for) )?(?:the )?(?P<name>{_NAME})"
