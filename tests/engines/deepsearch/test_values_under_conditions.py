@@ -23,6 +23,11 @@ FILES: dict[str | bytes, str | bytes | None] = {
         "function Get-Tree($regex) {\n    if ($regex) {\n        $tree_rx = $regex\n    } else {\n"
         '        $tree_rx = "a.b"\n    }\n    return $tree_rx\n}\n'
     ),
+    "again.py": (
+        "def run(shed):\n    shed_kind = 7\n    if shed:\n        shed_kind = shed\n    return shed_kind\n\n"
+        "def walk():\n    barn_kind = 8\n    return run(\n        barn_kind=barn_kind,\n    )\n"
+    ),
+    "again.lua": "function f(a)\n  local byre_kind = 3\n  if a then\n    byre_kind = a\n  end\nend\n",
     "brook.lua": "local brook\nif a then\n  brook = a\nelse\n  brook = 3\nend\n",
     "ling.sh": 'if [ -n "$2" ]\nthen\n  ling_mode=quick\nfi\n',
     "guard.h": (
@@ -93,6 +98,17 @@ def test_a_value_that_always_holds_has_no_condition(engine: LocalEngine, name: s
 )
 def test_an_initial_value_is_what_a_name_is_set_to(engine: LocalEngine, question: str) -> None:
     assert research(engine, question).text.startswith("`PLAIN_SIZE` is set to `4`, in `kinds.py`, line 9")
+
+
+@pytest.mark.parametrize(("name", "value"), [("shed_kind", "7"), ("byre_kind", "3")])
+def test_a_branch_that_sets_a_variable_again_is_said(engine: LocalEngine, name: str, value: str) -> None:
+    lead = lead_of(engine, name)
+    assert f"is set to `{value}`" in lead
+    assert "; other lines of the file set it, too" in lead
+
+
+def test_a_keyword_of_a_call_sets_nothing_again(engine: LocalEngine) -> None:
+    assert "other lines" not in lead_of(engine, "barn_kind")
 
 
 def test_a_value_of_an_attempt_is_stated_as_one(engine: LocalEngine) -> None:

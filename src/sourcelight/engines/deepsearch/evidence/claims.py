@@ -71,6 +71,7 @@ CLAIMS: Sequence[Claim] = (
             "initial_values.find_constant_of", "initial_values.find_initial_value",
             "initial_values.find_assigned_value",
             "uses.find_configured", "settings.find_key", "settings.find_version_key", "answer._state",
+            "answer.find_prose_value",
         ),
     ),
     Claim(

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -50,6 +50,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     without_second_readings,
 )
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
+from sourcelight.engines.deepsearch.lookups.scoped_values.branches import is_set_again
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
@@ -142,8 +143,24 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
     subject = candidates[0].subject
     verb = "is" if subject.startswith("The ") else "is set to"
     finding = state_values(work, candidates, subject, queries, notes, verb=verb)
+    if len(values) == 1 and verb == "is set to" and _is_set_again(texts, first):
+        text = f"{finding.headline.text}; other lines of the file set it, too"
+        finding.headline = Statement(text, finding.headline.evidence)
     follow_constant(work, candidates, finding, notes)
     return finding
+
+
+def _is_set_again(texts: FileTexts, item: BindingMatch) -> bool:
+    """Return whether other lines assign the name, too: of the function around a variable, otherwise of the file."""
+    if item.binding.form != "assigned":
+        return False
+    lines = texts.lines(item.target, item.path)
+    is_member = re.search(r"(?:self|this)(?:\.|->)|@", lines[item.line - 1][:MAX_LINE]) is not None
+    function = next((holder for holder in item.holders if holder.kind in FUNCTION_KINDS), None)
+    begin_line, end_line = 1, len(lines)
+    if function is not None and not is_member:
+        begin_line, end_line = function.begin_line, function.end_line
+    return is_set_again(lines, item.binding.name, item.line, begin_line, end_line)
 
 
 def _may_answer(

@@ -79,6 +79,22 @@ def condition_text(lines: Sequence[str], number: int, path: str) -> str:
     return "the line is in a block that may fail" if is_attempt else ""
 
 
+def is_set_again(lines: Sequence[str], name: str, number: int, begin_line: int, end_line: int) -> bool:
+    """Return whether a line of a range, other than the one of a value, assigns the same name at its beginning.
+
+    Keywords of calls, such as ``run(size=size)``, and entries of literals assign nothing.
+    """
+    bare = re.escape(name.lstrip("$@"))
+    assigned = re.compile(
+        rf"[ \t]*(?:[}})\]] ?)?(?:\w++[ \t]++){{0,3}}[$@]{{0,2}}(?:(?:self|this)(?:\.|->))?{bare}[ \t]*"
+        r"(?:[-+*/%|&^.]|<<|>>|\|\||&&|\?\?|:)?=(?![=>~])"
+    )
+    return any(
+        index != number and not line.rstrip().endswith((",", "(")) and assigned.match(line[:MAX_LINE]) is not None
+        for index, line in enumerate(lines[begin_line - 1 : end_line], begin_line)
+    )
+
+
 def _is_in_open_block(lines: Sequence[str], number: int, language: str) -> bool:
     """Return whether a preprocessor, a makefile or CMake has an open condition above a line."""
     if language in _PREPROCESSED:
