@@ -9,7 +9,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.lookups.scoped_values.branches import condition_text
+from sourcelight.engines.deepsearch.lookups.definitions.branches import condition_text
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

@@ -12,6 +12,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
+from sourcelight.engines.deepsearch.lookups.definitions.branches import condition_text
 from sourcelight.engines.deepsearch.lookups.definitions.declarations import (
     FIELD_FORMS,
     find_declarations,
@@ -31,7 +32,6 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.lookups.delegates import find_delegated_default
 from sourcelight.engines.deepsearch.lookups.passed_defaults import find_body_default, find_passed_default
-from sourcelight.engines.deepsearch.lookups.scoped_values.branches import condition_text
 from sourcelight.engines.deepsearch.source.fallbacks import replaces_absent
 from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 from sourcelight.engines.deepsearch.source.values import (

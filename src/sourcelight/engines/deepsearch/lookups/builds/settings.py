@@ -15,8 +15,8 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
+from sourcelight.engines.deepsearch.lookups.definitions.branches import condition_text
 from sourcelight.engines.deepsearch.lookups.manifests import normalize
-from sourcelight.engines.deepsearch.lookups.scoped_values.branches import condition_text
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 

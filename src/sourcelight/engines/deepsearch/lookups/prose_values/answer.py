@@ -22,6 +22,7 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
+from sourcelight.engines.deepsearch.lookups.definitions.branches import is_set_again
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
     MAX_LINE,
@@ -50,7 +51,6 @@ from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     without_second_readings,
 )
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
-from sourcelight.engines.deepsearch.lookups.scoped_values.branches import is_set_again
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of

@@ -6,19 +6,20 @@ A question names one of them, or the file, or both. No grammar is needed, since 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.deepsearch.lookups.scoped_values.readings import MAX_LINE, segment_before, without_texts
-
-_MAX_LINES, _MAX_HEADS = 2_000, 12
-_CONDITION = re.compile(
-    # An initializer of Objective-C asks whether the object above it could be made.
-    r"\s*(?!if\s*\(+\s*(?:!\s*\(\s*)?self\s*=)(?:[})\]]\s*)?(?:if|elif|elsif|elseif|else|unless|while|until|for|foreach|case|when|match|switch|cond|catch|except"
-    r"|rescue|guard|#\s*(?:if|ifdef|ifndef|elif|else)|[A-Z\d]\S*\)\s*$|ifeq|ifneq|ifdef|ifndef)\b",
-    re.IGNORECASE,
+from sourcelight.engines.deepsearch.lookups.definitions.branches import (
+    CONDITION,
+    SECTION,
+    begins_function,
+    lines_around,
+    without_texts,
 )
+from sourcelight.engines.deepsearch.lookups.scoped_values.readings import segment_before
+
+_MAX_HEADS = 12
 _KEYWORD = re.compile(
     r"(?<![\w.-])(?:class|struct|interface|enum|trait|record|object|module|namespace|type|message|service|defmodule"
     r"|defp?|defn-?|defmacro|defonce|defrecord|fn|func|function!?|fun|sub|proc|method|macro|let|const|var|val|local"
@@ -28,28 +29,16 @@ _KEYWORD = re.compile(
     r"[\"'`@(]{0,2}(?P<name>[A-Za-z_$@][\w$.:@!?-]*)",
     re.IGNORECASE,
 )
-_NO_HEAD = re.compile(r"\s*(?:#(?!\[)|//|--(?:\s|$)|/\*|\*(?:\s|/|$)|!|%|;)")
 _RECORD = re.compile(r"\s*-\s*record\(\s*'?(?P<name>\w+)")
-_SECTION = re.compile(r"\s*\[{1,2}\s*(?P<name>[^\[\]\n]{1,120}?)\s*\]{1,2}\s*(?:[#;].*)?$")
 _TARGET = re.compile(
     r"\s*(?:[\w@]+\s+)*?(?P<name>[\"'`@$.]?[A-Za-z_$][\w$.:-]*)[\"'`]?\s*(?::[^:=()]{0,80})?(?:[:?]?=|=>|:|<-)"
 )
 _BEFORE_BRACKET = re.compile(r"(?P<name>[A-Za-z_$][\w$.:!?-]*)\s*(?:<[^<>]*>|\[[^\[\]]*\])?\s*[({]")
 _METHOD_OF_C = re.compile(r"\s*[-+]\s*\([^()]*\)\s*(?P<name>\w+)")
-_OTHER_HEADS = (_RECORD, _SECTION, _METHOD_OF_C)
+_OTHER_HEADS = (_RECORD, SECTION, _METHOD_OF_C)
 _RECEIVER = re.compile(r"\bfunc\s*\([^()]*\)\s*")
 """The object of a method of Go."""
 _FOR_TYPE = re.compile(r"\bimpl\b.*\bfor\s+(?P<name>[A-Za-z_]\w*)")
-_FUNCTION = re.compile(
-    r"(?<![\w.-])(?:def|defp|defn-?|defmacro|fn|func|function!?|fun|sub|proc|method|macro|procedure|subroutine"
-    r"|constructor|init|initialize|this(?=\s*\()|create\s+(?:or\s+replace\s+)?(?:function|procedure))(?![\w-])|\)\s*(?:=>|->)\s*[{(]?\s*$"
-    r"|^\s*[-+]\s*\(",
-    re.IGNORECASE,
-)
-_FUNCTION_OF_C = re.compile(
-    r"\s*(?!(?:return|new|else|throw|await|yield|case|delete|goto|in|not)\b)(?:[\w:<>,*&\[\]?~@]++\s++)+(?:\w++(?:\.|::))*"
-    r"~?\w++\s*\("
-)
 _PREPARING = re.compile(
     r"init|default|new\b|create|constructor|setup|set_?up|config|setting|option|prepare|make|build|common|__construct",
     re.IGNORECASE,
@@ -101,7 +90,7 @@ def heads_around(lines: Sequence[str], number: int, column: int) -> list[Head]:
     if sign and without_texts(before).strip():
         heads = [_head(before)] if _opens(before) else []
 
-    heads += [_head(line) for line in _lines_around(lines, number)]
+    heads += [_head(line) for line in lines_around(lines, number)]
     if len(heads) > 1 and heads[0].has_list and _called_name(heads[0].text) in heads[1].names:
         # A constructor has the name of its class.
         heads[0] = replace(heads[0], is_function=True)
@@ -120,56 +109,12 @@ def _opens(text: str) -> bool:
     return sum(letter in "([{" for letter in bare) > sum(letter in ")]}" for letter in bare)
 
 
-def _lines_around(lines: Sequence[str], number: int) -> Iterator[str]:
-    """Yield the lines above that are indented less than the one before, and the section of a file with sections."""
-    width = _indentation(lines[number - 1])
-    is_bracket = False
-    is_topmost = width == 0
-    for index in range(number - 2, max(-1, number - 2 - _MAX_LINES), -1):
-        line = lines[index][:MAX_LINE]
-        stripped = line.strip()
-        if not stripped:
-            continue
-        if is_topmost:
-            if _SECTION.match(line) is not None and width == 0:
-                yield line
-                return
-            # A literal or a list may begin in the first column, too.
-            if index == number - 2 and stripped[-1] in "({[" and not stripped.startswith((")", "]", "}")):
-                yield line
-            continue
-
-        # Comments and lines of a preprocessor have an indentation of their own.
-        if _NO_HEAD.match(line) is not None:
-            continue
-
-        indentation = _indentation(line)
-        if is_bracket and indentation <= width:
-            yield line
-            width, is_bracket = indentation, False
-        elif indentation < width:
-            is_closing = stripped[0] in ")]}" and len(stripped) < 3
-            width = indentation
-            # The end of a list, as in `) : Widget {`, belongs to the head that begins it.
-            is_bracket = stripped in {"{", "(", "["} or (stripped[0] == ")" and stripped[-1] in "{:=>")
-            if not (is_bracket or is_closing):
-                yield line
-        is_topmost = width == 0 and not is_bracket
-
-
-def _indentation(line: str) -> int:
-    expanded = line[:MAX_LINE].expandtabs(4)
-    return len(expanded) - len(expanded.lstrip())
-
-
 def _head(text: str) -> Head:
     """Read the head of what is around a line."""
     bare = without_texts(text)
     open_count = bare.count("(") - bare.count(")")
-    is_condition = _CONDITION.match(text) is not None
-    is_function = _FUNCTION.search(bare) is not None or (open_count > 0 and _FUNCTION_OF_C.match(bare) is not None)
-    is_function = is_function or (bare.rstrip().endswith(("{", ")")) and _FUNCTION_OF_C.match(bare) is not None)
-    return Head(text, _names_of(text), is_condition, is_function and not is_condition, open_count > 0)
+    is_condition = CONDITION.match(text) is not None
+    return Head(text, _names_of(text), is_condition, begins_function(text), open_count > 0)
 
 
 def _names_of(text: str) -> frozenset[str]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sourcelight.core.query.languages import language_of
+from sourcelight.engines.deepsearch.lookups.definitions.branches import TEXT, without_texts
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import is_value
 from sourcelight.engines.deepsearch.lookups.scoped_values.calls import LineValue, read_call
 from sourcelight.engines.deepsearch.source.line_kinds import LISPS, comment_mark_of
@@ -120,14 +121,6 @@ def _is_in_comment(text: str, column: int, path: str) -> bool:
     # A quotation mark directly before the name makes it a key.
     open_marks = [sign for sign in "\"'`" if bare.rstrip("\"'`").count(sign) % 2]
     return is_commented or (bool(open_marks) and _DATA.search(path) is None)
-
-
-_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|`[^`]*+`")
-
-
-def without_texts(line: str) -> str:
-    """Return a line whose texts in quotation marks are blank, so that columns stay."""
-    return _TEXT.sub(lambda match: " " * len(match[0]), line)
 
 
 def segment_before(text: str, column: int) -> tuple[str, str]:
@@ -275,7 +268,7 @@ def _read_data(lines: Sequence[str], number: int, column: int, start: int) -> Li
     value = lines[number - 1][start:].strip()
     if not value.startswith(("'", '"')):
         value = re.sub(r"(?:^|\s)(?:#|//|;).*$", "", value)
-    elif (quoted := _TEXT.match(value)) is not None:
+    elif (quoted := TEXT.match(value)) is not None:
         value = quoted[0] if re.fullmatch(r"\s*,?\s*(?:(?:#|//|;).*)?", value[quoted.end() :]) else value
 
     value = value.strip().rstrip(",;").strip()

@@ -7,19 +7,37 @@ CMake, whose blocks need no indentation. Only the branches within the nearest fu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
-from sourcelight.engines.deepsearch.lookups.scoped_values.holders import heads_around
-from sourcelight.engines.deepsearch.lookups.scoped_values.readings import MAX_LINE, without_texts
 from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 
 _PREPROCESSED = frozenset(
     {"C", "C++", "C#", "Objective-C", "Objective-C++", "Cuda", "GLSL", "HLSL", "Swift", "Haskell"}
 )
 _OTHER_LANGUAGES = frozenset({"Batchfile", "CMake", "Cuda", "Gradle", "Makefile"})
-_MAX_LINES = 20_000
+_MAX_BLOCK_LINES, _MAX_LINES, _MAX_HEADS, _MAX_LINE = 20_000, 2_000, 12, 600
+CONDITION = re.compile(
+    # An initializer of Objective-C asks whether the object above it could be made.
+    r"\s*(?!if\s*\(+\s*(?:!\s*\(\s*)?self\s*=)(?:[})\]]\s*)?(?:if|elif|elsif|elseif|else|unless|while|until|for|foreach|case|when|match|switch|cond|catch|except"
+    r"|rescue|guard|#\s*(?:if|ifdef|ifndef|elif|else)|[A-Z\d]\S*\)\s*$|ifeq|ifneq|ifdef|ifndef)\b",
+    re.IGNORECASE,
+)
+_NO_HEAD = re.compile(r"\s*(?:#(?!\[)|//|--(?:\s|$)|/\*|\*(?:\s|/|$)|!|%|;)")
+SECTION = re.compile(r"\s*\[{1,2}\s*(?P<name>[^\[\]\n]{1,120}?)\s*\]{1,2}\s*(?:[#;].*)?$")
+_FUNCTION = re.compile(
+    r"(?<![\w.-])(?:def|defp|defn-?|defmacro|fn|func|function!?|fun|sub|proc|method|macro|procedure|subroutine"
+    r"|constructor|init|initialize|this(?=\s*\()|create\s+(?:or\s+replace\s+)?(?:function|procedure))(?![\w-])|\)\s*(?:=>|->)\s*[{(]?\s*$"
+    r"|^\s*[-+]\s*\(",
+    re.IGNORECASE,
+)
+_FUNCTION_OF_C = re.compile(
+    r"\s*(?!(?:return|new|else|throw|await|yield|case|delete|goto|in|not)\b)(?:[\w:<>,*&\[\]?~@]++\s++)+(?:\w++(?:\.|::))*"
+    r"~?\w++\s*\("
+)
+TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|`[^`]*+`")
 _DIRECTIVE = re.compile(r"\s*#\s*(?P<word>if|ifdef|ifndef|else|elif|elseif|endif)\b\s*(?P<rest>.*)")
 _MAKE_LINE = re.compile(r" *(?P<word>ifeq|ifneq|ifdef|ifndef|else|endif)\b(?P<rest>.*)")
 _CMAKE_LINE = re.compile(r"\s*(?P<word>if|elseif|else|endif)\s*\((?P<rest>.*)", re.IGNORECASE)
@@ -34,6 +52,61 @@ _AFTERWARDS = re.compile(r"\S\s+(?:if|unless)\s+\S")
 """A condition behind its statement, as Ruby and Perl write it."""
 _PROJECT = re.compile(r"\.(?:\w{1,6}proj|props|targets)$", re.IGNORECASE)
 _CONDITION_OF_PROJECT = re.compile(r"<(?:When|Otherwise)\b|<[^<>]*\sCondition\s*=")
+
+
+def without_texts(line: str) -> str:
+    """Return a line whose texts in quotation marks are blank, so that columns stay."""
+    return TEXT.sub(lambda match: " " * len(match[0]), line)
+
+
+def begins_function(text: str) -> bool:
+    """Return whether the line that begins what is around another one begins a function."""
+    bare = without_texts(text)
+    is_open = bare.count("(") > bare.count(")") or bare.rstrip().endswith(("{", ")"))
+    begins = _FUNCTION.search(bare) is not None or (is_open and _FUNCTION_OF_C.match(bare) is not None)
+    return begins and CONDITION.match(text) is None
+
+
+def lines_around(lines: Sequence[str], number: int) -> Iterator[str]:
+    """Yield the lines above that are indented less than the one before, and the section of a file with sections."""
+    width = _indentation(lines[number - 1])
+    is_bracket = False
+    is_topmost = width == 0
+    for index in range(number - 2, max(-1, number - 2 - _MAX_LINES), -1):
+        line = lines[index][:_MAX_LINE]
+        stripped = line.strip()
+        if not stripped:
+            continue
+        if is_topmost:
+            if SECTION.match(line) is not None and width == 0:
+                yield line
+                return
+            # A literal or a list may begin in the first column, too.
+            if index == number - 2 and stripped[-1] in "({[" and not stripped.startswith((")", "]", "}")):
+                yield line
+            continue
+
+        # Comments and lines of a preprocessor have an indentation of their own.
+        if _NO_HEAD.match(line) is not None:
+            continue
+
+        indentation = _indentation(line)
+        if is_bracket and indentation <= width:
+            yield line
+            width, is_bracket = indentation, False
+        elif indentation < width:
+            is_closing = stripped[0] in ")]}" and len(stripped) < 3
+            width = indentation
+            # The end of a list, as in `) : Widget {`, belongs to the head that begins it.
+            is_bracket = stripped in {"{", "(", "["} or (stripped[0] == ")" and stripped[-1] in "{:=>")
+            if not (is_bracket or is_closing):
+                yield line
+        is_topmost = width == 0 and not is_bracket
+
+
+def _indentation(line: str) -> int:
+    expanded = line[:_MAX_LINE].expandtabs(4)
+    return len(expanded) - len(expanded.lstrip())
 
 
 def condition_text(lines: Sequence[str], number: int, path: str) -> str:
@@ -54,10 +127,10 @@ def condition_text(lines: Sequence[str], number: int, path: str) -> str:
     if not 0 < number <= len(lines) or not is_known:
         return ""
 
-    line = lines[number - 1][:MAX_LINE]
+    line = lines[number - 1][:_MAX_LINE]
     if is_project:
-        heads = heads_around(lines, number, len(line) - len(line.lstrip()))
-        is_conditional = any(_CONDITION_OF_PROJECT.search(text) for text in (line, *(head.text for head in heads)))
+        heads = islice(lines_around(lines, number), _MAX_HEADS)
+        is_conditional = any(_CONDITION_OF_PROJECT.search(text) for text in (line, *heads))
         return "the line is under a condition" if is_conditional else ""
 
     if _is_in_open_block(lines, number, language):
@@ -69,13 +142,13 @@ def condition_text(lines: Sequence[str], number: int, path: str) -> str:
         return "the line is under a condition"
 
     is_attempt = False
-    for head in heads_around(lines, number, len(line) - len(line.lstrip())):
-        is_branch = head.is_condition or _BRANCH.match(head.text) is not None
-        if is_branch or (language in LISPS and _LISP_CONDITION.match(head.text) is not None):
+    for head in islice(lines_around(lines, number), _MAX_HEADS):
+        is_branch = CONDITION.match(head) is not None or _BRANCH.match(head) is not None
+        if is_branch or (language in LISPS and _LISP_CONDITION.match(head) is not None):
             return "the line is under a condition"
-        if head.is_function:
+        if begins_function(head):
             break
-        is_attempt = is_attempt or _ATTEMPT.match(head.text) is not None
+        is_attempt = is_attempt or _ATTEMPT.match(head) is not None
     return "the line is in a block that may fail" if is_attempt else ""
 
 
@@ -90,7 +163,7 @@ def is_set_again(lines: Sequence[str], name: str, number: int, begin_line: int, 
         r"(?:[-+*/%|&^.]|<<|>>|\|\||&&|\?\?|:)?=(?![=>~])"
     )
     return any(
-        index != number and not line.rstrip().endswith((",", "(")) and assigned.match(line[:MAX_LINE]) is not None
+        index != number and not line.rstrip().endswith((",", "(")) and assigned.match(line[:_MAX_LINE]) is not None
         for index, line in enumerate(lines[begin_line - 1 : end_line], begin_line)
     )
 
@@ -107,8 +180,8 @@ def _is_in_open_block(lines: Sequence[str], number: int, language: str) -> bool:
         return False
 
     open_blocks: list[bool] = []
-    for index in range(max(0, number - 1 - _MAX_LINES), number - 1):
-        match = pattern.match(lines[index][:MAX_LINE])
+    for index in range(max(0, number - 1 - _MAX_BLOCK_LINES), number - 1):
+        match = pattern.match(lines[index][:_MAX_LINE])
         if match is None:
             continue
         word = match["word"].lower()
@@ -125,6 +198,6 @@ def _is_guard(lines: Sequence[str], index: int, match: re.Match[str]) -> bool:
     """Return whether a line keeps a header from being read twice: the next line defines the name, without a value."""
     if index + 1 >= len(lines):
         return False
-    defined = _GUARDED.match(lines[index + 1][:MAX_LINE])
-    names = re.findall(r"\w+", match["rest"][:MAX_LINE])
+    defined = _GUARDED.match(lines[index + 1][:_MAX_LINE])
+    names = re.findall(r"\w+", match["rest"][:_MAX_LINE])
     return defined is not None and match["word"] in {"if", "ifndef"} and defined[1] in names
