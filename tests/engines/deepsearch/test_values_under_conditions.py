@@ -154,8 +154,8 @@ def test_the_last_line_is_under_no_condition(text: str, path: str) -> None:
 
 def test_long_and_deep_texts_take_no_time() -> None:
     deep = [f"{' ' * depth}if a{depth}:" for depth in range(500)]
-    begin = time.perf_counter()
+    start = time.perf_counter()
     for lines in (["#if " + "(" * 100_000, "size = 5"], ["} " * 50_000 + "size = 5"], ["#if A"] * 50_000, deep):
         condition_text(lines, len(lines), "a.c")
         condition_text(lines, len(lines), "a.rb")
-    assert time.perf_counter() - begin < 5
+    assert time.perf_counter() - start < 5

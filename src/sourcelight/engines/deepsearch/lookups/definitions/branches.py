@@ -63,8 +63,8 @@ def begins_function(text: str) -> bool:
     """Return whether the line that begins what is around another one begins a function."""
     bare = without_texts(text)
     is_open = bare.count("(") > bare.count(")") or bare.rstrip().endswith(("{", ")"))
-    begins = _FUNCTION.search(bare) is not None or (is_open and _FUNCTION_OF_C.match(bare) is not None)
-    return begins and CONDITION.match(text) is None
+    is_head = _FUNCTION.search(bare) is not None or (is_open and _FUNCTION_OF_C.match(bare) is not None)
+    return is_head and CONDITION.match(text) is None
 
 
 def lines_around(lines: Sequence[str], number: int) -> Iterator[str]:

@@ -22,7 +22,6 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
-from sourcelight.engines.deepsearch.lookups.definitions.branches import is_set_again
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
     MAX_LINE,
@@ -48,6 +47,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     BindingMatch,
     is_set_in_shell,
     look_around,
+    sets_again,
     without_second_readings,
 )
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
@@ -143,24 +143,11 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
     subject = candidates[0].subject
     verb = "is" if subject.startswith("The ") else "is set to"
     finding = state_values(work, candidates, subject, queries, notes, verb=verb)
-    if len(values) == 1 and verb == "is set to" and _is_set_again(texts, first):
+    if len(values) == 1 and verb == "is set to" and sets_again(texts, first):
         text = f"{finding.headline.text}; other lines of the file set it, too"
         finding.headline = Statement(text, finding.headline.evidence)
     follow_constant(work, candidates, finding, notes)
     return finding
-
-
-def _is_set_again(texts: FileTexts, item: BindingMatch) -> bool:
-    """Return whether other lines assign the name, too: of the function around a variable, otherwise of the file."""
-    if item.binding.form != "assigned":
-        return False
-    lines = texts.lines(item.target, item.path)
-    is_member = re.search(r"(?:self|this)(?:\.|->)|@", lines[item.line - 1][:MAX_LINE]) is not None
-    function = next((holder for holder in item.holders if holder.kind in FUNCTION_KINDS), None)
-    begin_line, end_line = 1, len(lines)
-    if function is not None and not is_member:
-        begin_line, end_line = function.begin_line, function.end_line
-    return is_set_again(lines, item.binding.name, item.line, begin_line, end_line)
 
 
 def _may_answer(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
+from sourcelight.engines.deepsearch.lookups.definitions.branches import is_set_again
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, without_texts
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import comments_about
@@ -432,3 +433,16 @@ def without_second_readings(matches: Sequence[BindingMatch]) -> list[BindingMatc
         if item.binding.form == "fallback"
         or (item.target.repository.name, item.path, item.line, item.binding.name) not in fallbacks
     ]
+
+
+def sets_again(texts: FileTexts, item: BindingMatch) -> bool:
+    """Return whether other lines assign the name, too: of the function around a variable, otherwise of the file."""
+    if item.binding.form != "assigned":
+        return False
+    lines = texts.lines(item.target, item.path)
+    is_member = re.search(r"(?:self|this)(?:\.|->)|@", lines[item.line - 1][:MAX_LINE]) is not None
+    function = next((holder for holder in item.holders if holder.kind in FUNCTION_KINDS), None)
+    begin_line, end_line = 1, len(lines)
+    if function is not None and not is_member:
+        begin_line, end_line = function.begin_line, function.end_line
+    return is_set_again(lines, item.binding.name, item.line, begin_line, end_line)
