@@ -306,6 +306,7 @@ def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> F
         notes=having.notes,
         unapplied=having.unapplied,
         search_notices=having.search_notices,
+        unread=having.unread,
         unit="repositories",
     )
     fact.sentences.append(
