@@ -104,11 +104,10 @@ class Player:
             return calls[min(index, len(calls) - 1)]
 
     def _not_recorded(self, request: RecordedRequest) -> NotRecorded:
-        recorded: list[str] = []
+        summaries = [entry.request.summary for entry in self._entries if entry.request.kind == request.kind]
+        recorded = list(dict.fromkeys(summaries))
         other_address = ""
         for entry in self._entries:
-            if entry.request.kind == request.kind and entry.request.summary not in recorded:
-                recorded.append(entry.request.summary)
             is_elsewhere = entry.request.address != request.address
             if is_elsewhere and entry.request.content == request.content and not other_address:
                 other_address = entry.request.address

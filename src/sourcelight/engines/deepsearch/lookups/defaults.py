@@ -304,7 +304,7 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
         return
 
     constant = valued[0]
-    line, condition = constant.evidence[0].begin_line, _condition_of(work, constant)
+    line, condition = constant.evidence[0].begin_line, _condition_of(work, texts, constant)
     finding.headline = Statement(
         f"{finding.headline.text}; {code(value)} is set to {code(shown_value(constant.value))} "
         f"in {code(constant.path)}, line {line:,}{f', and {condition}' if condition else ''}",
@@ -344,7 +344,8 @@ def state_values(
         if TAB in shown_value(first.value):
             text += f" ({TAB} is a tab)"
         # What replaces an absent argument is a default, though its line is under a condition.
-        conditions = [] if subject.startswith("The ") else [_condition_of(work, candidate) for candidate in best]
+        texts = FileTexts(work.context)
+        conditions = [] if subject.startswith("The ") else [_condition_of(work, texts, item) for item in best]
         text += f"; {conditions[0]}" if conditions and all(conditions) else ""
         evidence = tuple(first.evidence)
     else:
@@ -365,13 +366,12 @@ def state_values(
     return finding
 
 
-def _condition_of(work: Work, candidate: ValueCandidate) -> str:
+def _condition_of(work: Work, texts: FileTexts, candidate: ValueCandidate) -> str:
     """Return what a sentence says of the condition around the line of a value; empty for none."""
     target = work.inquiry.pins.of(candidate.repository)
     if target is None:
         return ""
-    lines = FileTexts(work.context).lines(target, candidate.path)
-    return condition_text(lines, candidate.evidence[0].begin_line, candidate.path)
+    return condition_text(texts.lines(target, candidate.path), candidate.evidence[0].begin_line, candidate.path)
 
 
 def detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:
