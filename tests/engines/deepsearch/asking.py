@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import ConversationService
@@ -99,6 +102,17 @@ def make_fleet(root: Path) -> tuple[RepositoryBuilder, RepositoryBuilder]:
 def engine_of(root: Path, home: Path) -> LocalEngine:
     """Open the fleet."""
     return open_engine([root], index=home / "index", config=root / "repos.toml", workers=1)
+
+
+def engine_with(
+    factory: pytest.TempPathFactory, name: str, files: dict[str | bytes, str | bytes | None]
+) -> Iterator[LocalEngine]:
+    """Yield an engine over one repository with one commit."""
+    root = factory.mktemp(name)
+    RepositoryBuilder(root / name).commit(files, "Set up")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import engine_with, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.manifests import is_same, package_name, read_fields, read_requirements
 from sourcelight.engines.deepsearch.question.lookups.builds import read_build_question
@@ -99,11 +99,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
 
 @pytest.fixture(scope="module")
 def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
-    root = tmp_path_factory.mktemp("loom")
-    RepositoryBuilder(root / "loom").commit(FILES, "Set up")
-    engine = open_engine([root], index=root / "index", workers=1)
-    yield engine
-    engine.close()
+    yield from engine_with(tmp_path_factory, "loom", FILES)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from engines.deepsearch.asking import research
-from sourcelight.backends.embedded import open_engine
+from engines.deepsearch.asking import engine_with, research
 from sourcelight.engines.deepsearch.question.lookups import read_lookup
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.testing import RepositoryBuilder
 
 FILES: dict[str | bytes, str | bytes | None] = {
     "package.json": '{\n  "name": "loom",\n  "dependencies": {\n    "needle": "^2.0.0",\n    "felt": "1.0.0"\n  },\n'
@@ -25,11 +23,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
 
 @pytest.fixture(scope="module")
 def loom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
-    root = tmp_path_factory.mktemp("loom")
-    RepositoryBuilder(root / "loom").commit(FILES, "Set up")
-    engine = open_engine([root], index=root / "index", workers=1)
-    yield engine
-    engine.close()
+    yield from engine_with(tmp_path_factory, "loom", FILES)
 
 
 @pytest.mark.parametrize(

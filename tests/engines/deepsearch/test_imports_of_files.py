@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from engines.deepsearch.asking import research
-from sourcelight.backends.embedded import open_engine
+from engines.deepsearch.asking import engine_with, research
 from sourcelight.engines.deepsearch.facts.declared.import_forms import imports_in
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.testing import RepositoryBuilder
 
 FILES: dict[str | bytes, str | bytes | None] = {
     "src/core.clj": "(ns mill.core\n  (:require [clojure.string :as str]\n            (mill [wheel :as w])))\n"
@@ -25,11 +23,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
 
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
-    root = tmp_path_factory.mktemp("mill")
-    RepositoryBuilder(root / "mill").commit(FILES, "Set up")
-    engine = open_engine([root], index=root / "index", workers=1)
-    yield engine
-    engine.close()
+    yield from engine_with(tmp_path_factory, "mill", FILES)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engines.deepsearch.asking import research
-from sourcelight.backends.embedded import open_engine
+from engines.deepsearch.asking import engine_with, research
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.testing import RepositoryBuilder
 
 FILES: dict[str | bytes, str | bytes | None] = {
     "src/Mill.fsproj": "<Project />\n",
@@ -34,11 +32,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
 
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
-    root = tmp_path_factory.mktemp("mill")
-    RepositoryBuilder(root / "mill").commit(FILES, "Set up")
-    engine = open_engine([root], index=root / "index", workers=1)
-    yield engine
-    engine.close()
+    yield from engine_with(tmp_path_factory, "mill", FILES)
 
 
 @pytest.mark.parametrize(

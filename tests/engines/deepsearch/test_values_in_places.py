@@ -7,13 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from engines.deepsearch.asking import research
-from sourcelight.backends.embedded import open_engine
+from engines.deepsearch.asking import engine_with, research
 from sourcelight.engines.deepsearch.lookups.scoped_values.holders import heads_around, is_held, scope_words
 from sourcelight.engines.deepsearch.lookups.scoped_values.readings import read_value
 from sourcelight.engines.deepsearch.question.lookups import read_lookup
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.testing import RepositoryBuilder
 
 FILES: dict[str | bytes, str | bytes | None] = {
     "include/kiln.hrl": (
@@ -102,11 +100,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
-    root = tmp_path_factory.mktemp("kilns")
-    RepositoryBuilder(root / "kilns").commit(FILES, "Add kilns")
-    engine = open_engine([root], index=root / "index", workers=1)
-    yield engine
-    engine.close()
+    yield from engine_with(tmp_path_factory, "kilns", FILES)
 
 
 def lead_of(engine: LocalEngine, question: str) -> str:

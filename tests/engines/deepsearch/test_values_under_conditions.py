@@ -7,11 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from engines.deepsearch.asking import research
-from sourcelight.backends.embedded import open_engine
+from engines.deepsearch.asking import engine_with, research
 from sourcelight.engines.deepsearch.lookups.definitions.branches import condition_text
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.testing import RepositoryBuilder
 
 UNDER = "the line is under a condition"
 FILES: dict[str | bytes, str | bytes | None] = {
@@ -50,11 +48,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
-    root = tmp_path_factory.mktemp("moors")
-    RepositoryBuilder(root / "moors").commit(FILES, "Add moors")
-    engine = open_engine([root], index=root / "index", workers=1)
-    yield engine
-    engine.close()
+    yield from engine_with(tmp_path_factory, "moors", FILES)
 
 
 def lead_of(engine: LocalEngine, name: str) -> str:
