@@ -25,8 +25,8 @@ from sourcelight.engines.deepsearch.lookups.uses import (
     state_use,
     whole_word,
 )
+from sourcelight.engines.deepsearch.source.literals import TEXT
 
-_STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _KEYWORD = r"(?:throw|raise|rethrow|THROW)"
 _RAISING = (".py", ".pyi", ".rb", ".ex", ".exs", ".ml", ".mli")
 
@@ -74,7 +74,7 @@ def _lines_with_keyword(
         (repository, path, number)
         for repository, path in {(row["repository"], row["path"]) for row in rows}
         for number, line in recount.code_lines(texts, work, repository, path)
-        if name in line and keyword.search(_STRINGS.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
+        if name in line and keyword.search(TEXT.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
     }
 
 
@@ -111,11 +111,11 @@ def _throws(work: Work, texts: FileTexts, row: Mapping[str, Any], pattern: re.Pa
     above = [line.strip() for line in lines[max(0, number - 3) : number - 1]]
     before = ""
     for line in above:
-        blanked = _STRINGS.sub('""', line)
+        blanked = TEXT.sub('""', line)
         before = f"{before} {blanked}" if re.search(r"(?:\b(?:throw|raise|new)|[(?:,])$", blanked) is not None else ""
 
     line = _blank_comments(lines, number, row["path"]) if lines else row["line"]
-    text = f"{before} {_STRINGS.sub(chr(34) * 2, line.strip())}"
+    text = f"{before} {TEXT.sub(chr(34) * 2, line.strip())}"
     return pattern.search(text) is not None and pattern.search(before) is None
 
 

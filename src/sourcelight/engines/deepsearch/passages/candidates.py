@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion
 from sourcelight.engines.deepsearch.source.comments import MAX_LINE_CHARACTERS, MAX_LINES, has_prose_marks
 from sourcelight.engines.deepsearch.source.documents import has_links_alone
-from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, TAB_SIZE, indent_width
 from sourcelight.engines.deepsearch.source.paragraphs import (
     ProseParagraph,
     Sentence,
@@ -307,23 +307,19 @@ def has_words(line: str) -> bool:
 
 def _ancestors_of(lines: Sequence[str], number: int) -> Iterator[int]:
     """Yield the lines above with less indentation, the nearest first: a condition, a case, the head of a function."""
-    indentation = _indentation(lines[number - 1])
+    indentation = indent_width(lines[number - 1], tab_size=TAB_SIZE)
     count = 0
     for above in range(number - 1, max(0, number - 1 - _MAX_ABOVE), -1):
         line = lines[above - 1]
         if not line.strip() or line.strip() in {"{", "}", "(", ")", "begin", "do", "else:", "} else {"}:
             continue
-        if _indentation(line) < indentation:
-            indentation = _indentation(line)
+        width = indent_width(line, tab_size=TAB_SIZE)
+        if width < indentation:
+            indentation = width
             count += 1
             yield above
         if count == _ANCESTORS or indentation == 0:
             return
-
-
-def _indentation(line: str) -> int:
-    expanded = line.expandtabs(4)
-    return len(expanded) - len(expanded.lstrip())
 
 
 def _next_code(file: AskedFile, line: int) -> str:

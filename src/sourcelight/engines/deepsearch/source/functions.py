@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from sourcelight.engines.deepsearch.source.definition_forms import SAME_FORMS
 from sourcelight.engines.deepsearch.source.function_heads import INDENTED_HEADS, MARKED_BODIES, MarkedBody
-from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, LISPS
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, LISPS, indent_width
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _LISP_HEAD = re.compile(
@@ -141,7 +141,7 @@ def types_around(lines: Sequence[tuple[int, str]], number: int, language: str) -
         if index < number - _MAX_FUNCTION_LINES or indentation == 0:
             break
 
-        width = _indentation(line)
+        width = indent_width(line)
         if indentation is not None and width >= indentation:
             continue
 
@@ -265,7 +265,7 @@ def _by_outermost_let(before: Sequence[str], after: Sequence[str]) -> str:
 
     outermost = around[-1]
     head = _LET.match(outermost[:_MAX_HEAD_CHARACTERS])
-    next_line = next((line for line in after if line.strip() and _indentation(line) <= _indentation(outermost)), "")
+    next_line = next((line for line in after if line.strip() and indent_width(line) <= indent_width(outermost)), "")
     # What ends with `in` is a value of an expression that began further up.
     if head is None or re.search(r"\bin\s*$", outermost) is not None or re.match(r"\s*in\b", next_line) is not None:
         return ""
@@ -279,14 +279,10 @@ def lines_around(before: Sequence[str]) -> list[str]:
     for line in reversed(before):
         if not line.strip():
             continue
-        if not around or (_indentation(line) < _indentation(around[-1]) and not line.lstrip().startswith((")", "]"))):
+        if not around or (indent_width(line) < indent_width(around[-1]) and not line.lstrip().startswith((")", "]"))):
             around.append(line)
 
     return around
-
-
-def _indentation(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _by_end_mark(before: Sequence[str], body: MarkedBody) -> str:
@@ -361,7 +357,7 @@ def _by_indentation(before: Sequence[str], heads: re.Pattern[str], *, has_braces
         if not line.strip():
             continue
 
-        width = _indentation(line)
+        width = indent_width(line)
         # A bracket that closes a list of parameters, or opens a body, is indented like the head before it.
         is_bracket = line.lstrip().startswith((")", "]", "})", "}]")) or line.strip() == "{"
         if indentation is not None and (width >= indentation or is_bracket):

@@ -70,6 +70,16 @@ _WITH_TEMPLATES = frozenset({"JavaScript", "TypeScript", "TSX", "Go"})
 """Languages in which a text between backquotes may go over several lines."""
 
 
+TAB_SIZE = 4
+"""Columns of a tab where lines with tabs are compared with lines with spaces."""
+
+
+def indent_width(line: str, *, tab_size: int = 1) -> int:
+    """Return the columns before the first letter of a line; a tab goes to the next multiple of `tab_size`."""
+    expanded = line.expandtabs(tab_size)
+    return len(expanded) - len(expanded.lstrip())
+
+
 def lines_of_code(lines: Iterable[str], language: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, from 1, without comments and multi-line strings."""
     until = ""

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at
 
+TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|`[^`]*+`")
+"""A text in quotation marks of any of the three kinds."""
 _MAX_LETTERS = 1_000
 """Letters of a literal beyond which it isn't read."""
 _PAIRED = {"(": ")", "[": "]", "{": "}", "<": ">"}
@@ -35,6 +37,11 @@ _OPERATOR = re.compile(r"(?:^|[^\w$@%&>-])(?P<word>qr|q[qwx]?|m|s|tr|y)$")
 """A word of Perl before a literal, whose next letter delimits it."""
 _OF_TWO_PARTS = frozenset({"s", "tr", "y"})
 _BEFORE_OPERAND = re.compile(r"(?:^|[(\[{,=!&|?:;+*~>-]|\b(?:and|or|not|if|unless|when|in|return|then|else))\s*$")
+
+
+def without_texts(line: str) -> str:
+    """Return a line whose texts in quotation marks are blank, so that columns stay."""
+    return TEXT.sub(lambda match: " " * len(match[0]), line)
 
 
 def quoted_at(text: str, position: int) -> str | None:

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+_MAX_LINE = 500
+"""Characters of a line in which an import is looked for."""
+
 _ECMA = (
     r"\s*(?:import|export)\b[^'\"]*\bfrom\s*['\"](?P<module>[^'\"]+)['\"]",
     r"\s*import\s*['\"](?P<module>[^'\"]+)['\"]",
@@ -133,9 +136,6 @@ def reads_all(language: str) -> bool:
 def has_forms(language: str) -> bool:
     """Return whether any form of an import is known of a language."""
     return reads_all(language) or language in _PARTIAL_FORMS
-
-
-_MAX_LINE = 500
 
 
 def _go_imports(lines: Sequence[tuple[int, str]]) -> Iterator[ImportedModule]:

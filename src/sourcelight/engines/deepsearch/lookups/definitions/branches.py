@@ -12,13 +12,16 @@ from itertools import islice
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
-from sourcelight.engines.deepsearch.source.line_kinds import LISPS
+from sourcelight.engines.deepsearch.source.line_kinds import LISPS, TAB_SIZE, indent_width
+from sourcelight.engines.deepsearch.source.literals import without_texts
 
 _PREPROCESSED = frozenset(
     {"C", "C++", "C#", "Objective-C", "Objective-C++", "Cuda", "GLSL", "HLSL", "Swift", "Haskell"}
 )
 _OTHER_LANGUAGES = frozenset({"Batchfile", "CMake", "Cuda", "Gradle", "Makefile"})
 _MAX_BLOCK_LINES, _MAX_LINES, _MAX_HEADS, _MAX_LINE = 20_000, 2_000, 12, 600
+UNDER_CONDITION = "the line is under a condition"
+"""Words of a sentence for a value that only a branch has."""
 CONDITION = re.compile(
     # An initializer of Objective-C asks whether the object above it could be made.
     r"\s*(?!if\s*\(+\s*(?:!\s*\(\s*)?self\s*=)(?:[})\]]\s*)?(?:if|elif|elsif|elseif|else|unless|while|until|for|foreach|case|when|match|switch|cond|catch|except"
@@ -37,7 +40,6 @@ _FUNCTION_OF_C = re.compile(
     r"\s*(?!(?:return|new|else|throw|await|yield|case|delete|goto|in|not)\b)(?:[\w:<>,*&\[\]?~@]++\s++)+(?:\w++(?:\.|::))*"
     r"~?\w++\s*\("
 )
-TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|`[^`]*+`")
 _DIRECTIVE = re.compile(r"\s*#\s*(?P<word>if|ifdef|ifndef|else|elif|elseif|endif)\b\s*(?P<rest>.*)")
 _MAKE_LINE = re.compile(r" *(?P<word>ifeq|ifneq|ifdef|ifndef|else|endif)\b(?P<rest>.*)")
 _CMAKE_LINE = re.compile(r"\s*(?P<word>if|elseif|else|endif)\s*\((?P<rest>.*)", re.IGNORECASE)
@@ -54,11 +56,6 @@ _PROJECT = re.compile(r"\.(?:\w{1,6}proj|props|targets)$", re.IGNORECASE)
 _CONDITION_OF_PROJECT = re.compile(r"<(?:When|Otherwise)\b|<[^<>]*\sCondition\s*=")
 
 
-def without_texts(line: str) -> str:
-    """Return a line whose texts in quotation marks are blank, so that columns stay."""
-    return TEXT.sub(lambda match: " " * len(match[0]), line)
-
-
 def begins_function(text: str) -> bool:
     """Return whether the line that begins what is around another one begins a function."""
     bare = without_texts(text)
@@ -69,7 +66,7 @@ def begins_function(text: str) -> bool:
 
 def lines_around(lines: Sequence[str], number: int) -> Iterator[str]:
     """Yield the lines above that are indented less than the one before, and the section of a file with sections."""
-    width = _indentation(lines[number - 1])
+    width = indent_width(lines[number - 1][:_MAX_LINE], tab_size=TAB_SIZE)
     is_bracket = False
     is_topmost = width == 0
     for index in range(number - 2, max(-1, number - 2 - _MAX_LINES), -1):
@@ -90,23 +87,18 @@ def lines_around(lines: Sequence[str], number: int) -> Iterator[str]:
         if _NO_HEAD.match(line) is not None:
             continue
 
-        indentation = _indentation(line)
-        if is_bracket and indentation <= width:
+        line_width = indent_width(line, tab_size=TAB_SIZE)
+        if is_bracket and line_width <= width:
             yield line
-            width, is_bracket = indentation, False
-        elif indentation < width:
+            width, is_bracket = line_width, False
+        elif line_width < width:
             is_closing = stripped[0] in ")]}" and len(stripped) < 3
-            width = indentation
+            width = line_width
             # The end of a list, as in `) : Widget {`, belongs to the head that begins it.
             is_bracket = stripped in {"{", "(", "["} or (stripped[0] == ")" and stripped[-1] in "{:=>")
             if not (is_bracket or is_closing):
                 yield line
         is_topmost = width == 0 and not is_bracket
-
-
-def _indentation(line: str) -> int:
-    expanded = line[:_MAX_LINE].expandtabs(4)
-    return len(expanded) - len(expanded.lstrip())
 
 
 def condition_text(lines: Sequence[str], number: int, path: str) -> str:
@@ -131,21 +123,21 @@ def condition_text(lines: Sequence[str], number: int, path: str) -> str:
     if is_project:
         heads = islice(lines_around(lines, number), _MAX_HEADS)
         is_conditional = any(_CONDITION_OF_PROJECT.search(text) for text in (line, *heads))
-        return "the line is under a condition" if is_conditional else ""
+        return UNDER_CONDITION if is_conditional else ""
 
     if _is_in_open_block(lines, number, language):
-        return "the line is under a condition"
+        return UNDER_CONDITION
 
     if _BRANCH.match(line) is not None or (
         language in {"Ruby", "Perl"} and _AFTERWARDS.search(without_texts(line).partition("#")[0]) is not None
     ):
-        return "the line is under a condition"
+        return UNDER_CONDITION
 
     is_attempt = False
     for head in islice(lines_around(lines, number), _MAX_HEADS):
         is_branch = CONDITION.match(head) is not None or _BRANCH.match(head) is not None
         if is_branch or (language in LISPS and _LISP_CONDITION.match(head) is not None):
-            return "the line is under a condition"
+            return UNDER_CONDITION
         if begins_function(head):
             break
         is_attempt = is_attempt or _ATTEMPT.match(head) is not None
@@ -185,11 +177,11 @@ def _is_in_open_block(lines: Sequence[str], number: int, language: str) -> bool:
         if match is None:
             continue
         word = match["word"].lower()
-        if word == "endif":
-            open_blocks = open_blocks[:-1]
-        elif word.startswith("el"):
-            open_blocks = [*open_blocks[:-1], True]
-        else:
+        if (word == "endif" or word.startswith("el")) and open_blocks:
+            open_blocks.pop()
+        if word.startswith("el"):
+            open_blocks.append(True)
+        elif word != "endif":
             open_blocks.append(pattern is not _DIRECTIVE or not _is_guard(lines, index, match))
     return any(open_blocks)
 

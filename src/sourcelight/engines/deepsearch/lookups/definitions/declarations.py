@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
-from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import indent_width, lines_of_code
 from sourcelight.engines.deepsearch.source.values import parameters_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -136,13 +136,9 @@ def _is_within(code_lines: Sequence[tuple[int, str]], index: int, owner: Definit
     if owner.path.rpartition("/")[2] == f"{name}.zig" and not line[:1].isspace():
         return True
 
-    width = _indentation(line)
+    width = indent_width(line)
     for number, above in reversed(code_lines[:index]):
-        if above.strip() not in {"", "{"} and _indentation(above) < width:
+        if above.strip() not in {"", "{"} and indent_width(above) < width:
             return number == owner.definition.line
 
     return False
-
-
-def _indentation(line: str) -> int:
-    return len(line) - len(line.lstrip())

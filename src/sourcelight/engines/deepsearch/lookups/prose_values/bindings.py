@@ -12,6 +12,7 @@ from sourcelight.engines.deepsearch.source.fallbacks import (
     read_fallbacks,
 )
 from sourcelight.engines.deepsearch.source.lisp_options import LISP_FILE, read_lisp_options
+from sourcelight.engines.deepsearch.source.literals import TEXT, without_texts
 from sourcelight.engines.deepsearch.source.option_defaults import read_described_default, read_option_defaults
 from sourcelight.engines.deepsearch.source.values import in_one_line, is_of_itself, read_expression
 
@@ -77,7 +78,6 @@ _PATTERN_LINES, _STRUCT_LINES = 20, 60
 _STRUCT = re.compile(r"\s*defstruct\b")
 _MADE_BY_CALL = re.compile(r":?[A-Za-z_][\w.]{0,80}\([^()]{0,60}\)")
 """A call without calls in it: ``:timer.seconds(1)``."""
-_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _KEYWORDS = frozenset(
     [
         "if",
@@ -225,7 +225,7 @@ def _read_fallbacks(lines: Sequence[str], number: int, path: str) -> Iterator[Bi
         if value:
             yield Binding(match["name"], value, "fallback", match.start("name"), number)
 
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    quoted = [match.span() for match in TEXT.finditer(text)]
     for fallback in read_fallbacks(text):
         is_text = any(first < fallback.column < last for first, last in quoted)
         if fallback.name not in _KEYWORDS and not is_text:
@@ -249,7 +249,7 @@ def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Bin
             yield from _read(lines, number, path, match["name"], "assigned", match.start("name"), match.end(), ",;")
         return
 
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    quoted = [match.span() for match in TEXT.finditer(text)]
     for count, match in enumerate(_ASSIGNED.finditer(text)):
         name = match["quoted"] or match["name"]
         if count >= _MAX_BINDINGS:
@@ -343,7 +343,7 @@ def is_value(text: str, *, is_entry: bool) -> bool:
         return False  # the type of a name
 
     if text[0] in "[({" and text[-1] in "])}":
-        is_expression = text[0] == "(" and re.search(r"[A-Za-z_$@]", _QUOTED.sub("", text)) is not None
+        is_expression = text[0] == "(" and re.search(r"[A-Za-z_$@]", TEXT.sub("", text)) is not None
         has_code = re.search(r"[;]|=>|\b(?:function|return|lambda)\b", text) is not None
         return 2 < len(text) <= _MAX_LIST and not (is_expression or has_code)
 
@@ -359,11 +359,6 @@ def is_measure(text: str) -> bool:
     if text.casefold() in {"true", "false"}:
         return False
     return re.search(r"\d|[A-Z]{3}|(?i:inf(?:inity)?\b|unlimited|none|nil|null|count|max|min)", text) is not None
-
-
-def without_texts(line: str) -> str:
-    """Return a line whose texts in quotation marks are blank, so that columns stay."""
-    return _QUOTED.sub(lambda match: " " * len(match[0]), line)
 
 
 def _shell_value(text: str, start: int) -> str:

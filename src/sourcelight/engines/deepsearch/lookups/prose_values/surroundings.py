@@ -11,13 +11,14 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.lookups.definitions.branches import is_set_again
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
-from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, without_texts
+from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import comments_about
 from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_written, last_part
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
 from sourcelight.engines.deepsearch.source.functions import enclosing_function, types_around
-from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, indent_width, lines_of_code
+from sourcelight.engines.deepsearch.source.literals import without_texts
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -352,23 +353,19 @@ def _is_of_another(lines: Sequence[str], item: BindingMatch) -> bool:
 
 def _is_in_body(lines: Sequence[str], number: int) -> bool:
     """Return whether a line (from 1) is in a function by its indent, for languages without a grammar."""
-    indent = _indent_of(lines[number - 1])
+    indent = indent_width(lines[number - 1])
     for text in reversed(lines[max(0, number - 1 - _BODY_LINES) : number - 1]):
         if not indent:
             return False
-        if not text.strip() or _indent_of(text) >= indent:
+        if not text.strip() or indent_width(text) >= indent:
             continue
         if _TYPE_HEAD.match(text) is not None:
             return False
         if _BODY_HEAD.search(text) is not None:
             return True
-        indent = _indent_of(text)
+        indent = indent_width(text)
 
     return bool(indent)
-
-
-def _indent_of(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def _opening_texts(lines: Sequence[str], item: BindingMatch) -> list[str]:

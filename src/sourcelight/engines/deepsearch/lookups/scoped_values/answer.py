@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
+from sourcelight.engines.deepsearch.lookups.definitions.branches import UNDER_CONDITION
 from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.scoped_values.calls import LineValue
@@ -240,7 +241,7 @@ def _state(
     finding = state_values(work, candidates, subject, queries, notes, verb=verb)
     follow_constant(work, candidates, finding, notes)
     if is_conditional and "; the line is " not in finding.headline.text:
-        text = f"{finding.headline.text}; the line is under a condition"
+        text = f"{finding.headline.text}; {UNDER_CONDITION}"
         finding.headline = Statement(text, finding.headline.evidence)
     return finding
 

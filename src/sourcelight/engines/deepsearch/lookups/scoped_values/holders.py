@@ -15,9 +15,9 @@ from sourcelight.engines.deepsearch.lookups.definitions.branches import (
     SECTION,
     begins_function,
     lines_around,
-    without_texts,
 )
 from sourcelight.engines.deepsearch.lookups.scoped_values.readings import segment_before
+from sourcelight.engines.deepsearch.source.literals import without_texts
 
 _MAX_HEADS = 12
 _KEYWORD = re.compile(

@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.deepsearch.lookups.definitions.branches import TEXT, without_texts
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import is_value
 from sourcelight.engines.deepsearch.lookups.scoped_values.calls import LineValue, read_call
 from sourcelight.engines.deepsearch.source.line_kinds import LISPS, comment_mark_of
-from sourcelight.engines.deepsearch.source.literals import split_column, value_before_in
+from sourcelight.engines.deepsearch.source.literals import TEXT, split_column, value_before_in, without_texts
 from sourcelight.engines.deepsearch.source.values import goes_on, in_one_line, lisp_value, read_expression
 
 MAX_LINE = 600
