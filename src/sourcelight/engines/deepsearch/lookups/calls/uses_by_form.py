@@ -155,8 +155,7 @@ def _mentions(
         for row in rows
         if re.search(whole_name(name, language_in(work, texts, row["repository"], row["path"])), row["line"] or "")
     ]
-    lines = [row for row in lines if not COMMENT.match(row["line"] or "")]
-    lines = [row for row in lines if not DOCUMENTS.search(row["path"]) and not defines_by_form(work, texts, row, name)]
+    lines = [row for row in lines if not _is_prose(row) and not defines_by_form(work, texts, row, name)]
     main = [row for row in lines if not rank_of(row["path"])] or lines
     if not main:
         return None
