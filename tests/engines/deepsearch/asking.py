@@ -115,6 +115,13 @@ def engine_with(
     engine.close()
 
 
+def engine_for(folder: Path, files: dict[str | bytes, str | bytes | None]) -> LocalEngine:
+    """Open one repository with one commit, in a folder of a single test."""
+    repo = RepositoryBuilder(folder / "mill")
+    repo.commit(files, "Set up")
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
 @dataclass(frozen=True, slots=True)
 class Researched:
     """A question answered without a conversation around it."""

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import lead_of
-from sourcelight.backends.embedded import open_engine
+from engines.deepsearch.asking import engine_for, lead_of
 from sourcelight.core.query.file_kinds import is_test
 from sourcelight.engines.deepsearch.source.test_customs import TEST_CUSTOMS, keep_tests
-from sourcelight.engines.execution import LocalEngine
-from sourcelight.testing import RepositoryBuilder
 
 KOTLIN = """class MillTest {
     @[Test JsName("turns")]
@@ -63,12 +60,6 @@ mod tests {
 """
 
 
-def engine_of(folder: Path, files: dict[str | bytes, str | bytes | None]) -> LocalEngine:
-    repository = RepositoryBuilder(folder / "mill")
-    repository.commit(files, "Add a mill")
-    return open_engine([repository.path], index=folder / "index", workers=1)
-
-
 @pytest.mark.parametrize(
     ("path", "text", "lead"),
     [
@@ -88,7 +79,7 @@ def engine_of(folder: Path, files: dict[str | bytes, str | bytes | None]) -> Loc
     ],
 )
 def test_a_number_of_tests_names_the_forms_that_lines_have(tmp_path: Path, path: str, text: str, lead: str) -> None:
-    engine = engine_of(tmp_path, {path: text})
+    engine = engine_for(tmp_path, {path: text})
     assert lead_of(engine, f"How many tests are in {path}?").startswith(lead)
 
 
@@ -109,7 +100,7 @@ def test_a_test_file_is_found_by_its_directory_or_by_its_name(tmp_path: Path) ->
         "tests/UrlParserTest.php": "<?php\nclass ParsesUrls {}\n",
         "tests/UrlParserFactoryTest.php": "<?php\nclass Makes {}\n",
     }
-    engine = engine_of(tmp_path, files)
+    engine = engine_for(tmp_path, files)
     assert "`t/wheel.t`" in lead_of(engine, "Which test file covers Mill::Wheel?")
     assert lead_of(engine, "Which test covers UrlParser?").startswith(
         "`tests/UrlParserTest.php` is named like a test of `UrlParser`"
@@ -117,11 +108,25 @@ def test_a_test_file_is_found_by_its_directory_or_by_its_name(tmp_path: Path) ->
     assert lead_of(engine, "Which test covers Sack?").startswith("No searched test file has the name `Sack`")
 
 
+def test_a_test_file_of_a_public_name_is_no_test_of_the_private_one(tmp_path: Path) -> None:
+    """In toolz, ``bench/test_get.py`` is about `get`, not about `_get`."""
+    files: dict[str | bytes, str | bytes | None] = {
+        "mill.py": "def turn():\n    return _turn()\n\n\ndef _turn():\n    return 1\n\n\ndef _stop():\n    return 2\n",
+        "tests/test_turn.py": "from mill import turn\n\n\ndef test_turning():\n    assert turn() == 1\n",
+        "tests/test_stop.py": "from mill import turn\n\n\ndef test_stopping():\n    assert turn() == 1\n",
+    }
+    engine = engine_for(tmp_path, files)
+    assert lead_of(engine, "Which tests cover _turn?").startswith("No searched test file has the name `_turn`")
+    assert lead_of(engine, "Which tests cover _stop?").startswith(
+        "`tests/test_stop.py` is named like a test of `_stop`"
+    )
+
+
 def test_methods_in_a_directory_of_tests_are_tests_whatever_their_file_is_named(tmp_path: Path) -> None:
     """In peewee, 70 are in ``tests/postgres.py``; its runner names the modules."""
     case = "class TestMill(Base):\n    def test_turns(self):\n        pass\n\n    def test_stops(self):\n        pass\n"
     helper = "def test_client():\n    return None\n"
-    engine = engine_of(
+    engine = engine_for(
         tmp_path,
         {
             "tests/mill.py": case,
@@ -136,7 +141,7 @@ def test_methods_in_a_directory_of_tests_are_tests_whatever_their_file_is_named(
 
 
 def test_without_any_test_file_no_absence_is_stated(tmp_path: Path) -> None:
-    engine = engine_of(tmp_path, {"mill.py": "class Wheel:\n    pass\n"})
+    engine = engine_for(tmp_path, {"mill.py": "class Wheel:\n    pass\n"})
     assert "No searched test file" not in lead_of(engine, "Which test covers Wheel?")
 
 
@@ -145,7 +150,7 @@ def test_a_member_of_a_variable_is_no_test(tmp_path: Path) -> None:
         "it('turns', function (done) {", "  test.write('a')", "  test.expect(200, done)", "test.only('stops', f)",
         "test.each([1, 2])('lifts %d', f)", "test.describe('mill', f)", "it.skip.each(rows)('drops', f)",
     ]  # fmt: skip
-    engine = engine_of(tmp_path, {"test/mill.js": "\n".join(lines)})
+    engine = engine_for(tmp_path, {"test/mill.js": "\n".join(lines)})
     assert lead_of(engine, "How many tests are in test/mill.js?").startswith("**4** tests are defined")
 
 

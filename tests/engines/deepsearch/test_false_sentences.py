@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import engine_for, lead_of, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
@@ -219,3 +221,24 @@ def test_dependencies_of_julia_are_listed(tmp_path_factory: pytest.TempPathFacto
     engine = open_engine([repo.path], index=folder / "index", workers=1)
     text = _text(engine, "What are the dependencies?")
     assert text.startswith("`Project.toml` lists 2 dependencies: `Dates` and `URIs`")
+
+
+def test_a_constant_isn_t_the_member_that_is_spelled_alike(tmp_path: Path) -> None:
+    """The list MONTHS of apscheduler was answered with the default of a field `months`."""
+    months = ",\n".join(f'    "month number {number} of the calendar"' for number in range(1, 13))
+    files: dict[str | bytes, str | bytes | None] = {
+        "kiln/names.py": f"MONTHS = [\n{months},\n]\n\n\ndef name_of(number):\n    return MONTHS[number]\n",
+        "kiln/interval.py": "@dataclass\nclass Interval:\n    months: int = 0\n    weeks: int = 0\n",
+    }
+    engine = engine_for(tmp_path, files)
+    assert lead_of(engine, "What is the value of MONTHS?").startswith("`MONTHS` is defined in `kiln/names.py`, line 1")
+    assert lead_of(engine, "What is the value of months?").startswith("`months` is set to `0`")
+
+
+def test_a_difference_of_names_that_several_files_define_says_so(tmp_path: Path) -> None:
+    """In cattrs, each format has the two functions; the first file was described as if it were the only one."""
+    code = "def bake(clay):\n    return clay\n\n\ndef cool(clay):\n    return None\n"
+    engine = engine_for(tmp_path, {"kiln/gas.py": code, "kiln/wood.py": code})
+    sentence = lead_of(engine, "What is the difference between bake and cool?")
+    assert sentence.startswith("`bake` is a function in `kiln/gas.py`, line 1;")
+    assert "; both names are defined elsewhere, too" in sentence

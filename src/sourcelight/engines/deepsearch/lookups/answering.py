@@ -104,7 +104,11 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             is_default = lookup is not None and lookup.kind == "default"
             owner = lookup.owner if lookup is not None and is_default else ""
             setting = lookup.name if lookup is not None and is_default and not lookup.is_prose else ""
-            finding = find_prose_value(work, name, owner, setting) or finding
+            described = find_prose_value(work, name, owner, setting)
+            # A constant that has a definition isn't the member that is spelled alike: MONTHS isn't `months`.
+            if described is not None and finding is not None and not finding.is_negative and name:
+                described = None if _is_of_other_case(described, name) else described
+            finding = described or finding
             if lookup is not None and is_default and finding is None:
                 finding = _find_default_in_place(work, lookup)
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):

@@ -173,10 +173,11 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
             for description in described
         ]
 
-    headline = Statement(
-        "; ".join(statement.text for statement in described),
-        tuple(item for statement in described for item in statement.evidence),
-    )
+    text = "; ".join(statement.text for statement in described)
+    if len(pairs) > 1:
+        # The first of them is no more meant than the others.
+        text += "; both names are defined elsewhere, too"
+    headline = Statement(text, tuple(item for statement in described for item in statement.evidence))
     finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=notes, heading="Differences")
     finding.quotes = [_short_head_at(texts, location) for location in pair]
     finding.details = _differences(texts, (first, second), pair)

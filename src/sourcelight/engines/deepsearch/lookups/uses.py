@@ -27,7 +27,7 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries, make_que
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import holder_by_form
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
-from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, split_name
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import keys_around
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE, is_in_code_block
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -49,7 +49,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     texts = FileTexts(work.context)
     using = [row for row in rows if not IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
     if not using:
-        by_path = _state_named_files(work, texts, simple, notes)
+        by_path = None if _has_public_twin(work, simple) else _state_named_files(work, texts, simple, notes)
         # After an incomplete search, no match proves nothing; and some languages have tests beside the code.
         if by_path is not None or rows or notes or _has_tests_beside_code(work, notes) or not _has_tests(work, notes):
             return by_path
@@ -81,6 +81,12 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     finding.quotes = [quote_around(work, texts, first_uses[0][0])]
     finding.method.append("Imports and comments don't count, but other things with the same name do.")
     return finding
+
+
+def _has_public_twin(work: Work, name: str) -> bool:
+    """Return whether `get` is defined beside `_get`: a file `test_get.py` is named after the first."""
+    public = name.strip("_")
+    return public not in {"", name} and bool(find_definitions(work, public, [], [], unparsed=True))
 
 
 def _state_named_files(work: Work, texts: FileTexts, name: str, notes: list[str]) -> Finding | None:
