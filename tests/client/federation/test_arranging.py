@@ -36,33 +36,35 @@ def names_of(rows: Sequence[Any], *, repository: str, kind: str = "repo") -> Any
 
 def test_a_row_at_the_same_commit_is_the_same_row() -> None:
     duplicate_filter = DuplicateFilter()
-    assert list(duplicate_filter.fresh(0, file("r", "f", 1, 2, 3))) == [True] * 3
-    assert list(duplicate_filter.fresh(1, file("r", "f", 2, 3, 4))) == [False, False, True]
-    assert list(duplicate_filter.fresh(2, file("r", "f", 4, 5))) == [False, True]
-    assert list(duplicate_filter.fresh(0, file("r", "f", 1))) == [True], "what a service says twice is its own affair"
-    assert list(duplicate_filter.fresh(1, file("r", "g", 1))) == [True]
+    assert list(duplicate_filter.find_new(0, file("r", "f", 1, 2, 3))) == [True] * 3
+    assert list(duplicate_filter.find_new(1, file("r", "f", 2, 3, 4))) == [False, False, True]
+    assert list(duplicate_filter.find_new(2, file("r", "f", 4, 5))) == [False, True]
+    assert list(duplicate_filter.find_new(0, file("r", "f", 1))) == [True], (
+        "what a service says twice is its own affair"
+    )
+    assert list(duplicate_filter.find_new(1, file("r", "g", 1))) == [True]
     assert duplicate_filter.conflicting_commits == {}
 
 
 def test_a_row_at_another_commit_is_another_row_and_noted() -> None:
     duplicate_filter = DuplicateFilter()
-    duplicate_filter.fresh(0, file("r", "f", 1, commit="1" * 40))
-    assert duplicate_filter.fresh(1, file("r", "f", 1, commit="2" * 40)).all()
+    duplicate_filter.find_new(0, file("r", "f", 1, commit="1" * 40))
+    assert duplicate_filter.find_new(1, file("r", "f", 1, commit="2" * 40)).all()
     assert duplicate_filter.conflicting_commits == {("r", ""): {0: "1" * 40, 1: "2" * 40}}
 
 
 def test_a_row_without_a_commit_is_nobody_elses() -> None:
     duplicate_filter = DuplicateFilter()
-    duplicate_filter.fresh(0, file("r", "f", 1, commit=None))
-    assert duplicate_filter.fresh(1, file("r", "f", 1, commit=None)).all()
-    assert duplicate_filter.fresh(2, file("r", "f", 1)).all()
+    duplicate_filter.find_new(0, file("r", "f", 1, commit=None))
+    assert duplicate_filter.find_new(1, file("r", "f", 1, commit=None)).all()
+    assert duplicate_filter.find_new(2, file("r", "f", 1)).all()
     assert duplicate_filter.conflicting_commits == {}
 
 
 def test_a_repository_found_by_name_is_the_same_everywhere() -> None:
     duplicate_filter = DuplicateFilter()
-    assert duplicate_filter.fresh(0, names_of([0], repository="r")).all()
-    assert not duplicate_filter.fresh(1, names_of([0], repository="r")).any()
+    assert duplicate_filter.find_new(0, names_of([0], repository="r")).all()
+    assert not duplicate_filter.find_new(1, names_of([0], repository="r")).any()
 
 
 def test_definitions_on_one_line_are_told_apart_by_their_names() -> None:
@@ -72,8 +74,8 @@ def test_definitions_on_one_line_are_told_apart_by_their_names() -> None:
         return record_batch({**columns, "line_number": [7] * n, "symbol": list(names), "match_count": [1] * n})
 
     duplicate_filter = DuplicateFilter()
-    duplicate_filter.fresh(0, symbols("x", "y"))
-    assert list(duplicate_filter.fresh(1, symbols("y", "z"))) == [False, True]
+    duplicate_filter.find_new(0, symbols("x", "y"))
+    assert list(duplicate_filter.find_new(1, symbols("y", "z"))) == [False, True]
 
 
 def test_an_answer_without_a_limit_stands_by_repository_and_path() -> None:

@@ -1,20 +1,19 @@
-"""Merge rows of several services: their order, and rows that more than one of them has.
+"""Merge rows of several services: put them into one order, and drop rows that an earlier service returned.
 
-An answer without a limit (``count:all``) is sorted by repository and path if the part of each service is. Otherwise
-files are ordered by their rank at their own service, because scores of different services can't be compared: the
-first file of each service, in the order of the services, then the second file of each, and so on. If several services
-return the same row, the row of the first of them is kept.
+Order: an answer to ``count:all`` is sorted by repository and path if the part of each service is. Otherwise files are
+ordered by their rank at their own service, because scores of different services can't be compared: the first file of
+each service, in the order of the services, then the second file of each, and so on.
 
-Two rows are the same if their type, repository, revision, commit, path, line, side and symbol are equal. Without a
-commit, rows of different services are never the same. A repository that matched by its name is the same at every
-service. The comparison keeps a few bytes per row.
+Duplicates: two rows are the same if their type, repository, revision, commit, path, line, side and symbol are equal.
+The row of the first service stays. Without a commit, rows of different services are never the same, except
+repositories that matched by their name. The comparison stores a few bytes per row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,143 +22,68 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches import SERVICE, arrow_type, conform
 from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
 
-FILE = ("type", "repository", "revision", "commit", "path")
+_FILE_COLUMNS = ("type", "repository", "revision", "commit", "path")
 """Columns whose values are the same in all rows of a file, and differ between files."""
 
-_OF_COMMITS = frozenset({"content", "path", "symbol"})
-"""Types of rows that are files at a commit, which a service may not name."""
+_FileKey: TypeAlias = tuple[str | None, ...]
+"""The values of `_FILE_COLUMNS`, and the number of the service if its files are unlike those of all others."""
 
-_BY_LINE = frozenset({"content", "path", "repo"})
-"""Types of rows that the number of the line tells apart within a file. Others need the side or the symbol, too."""
+_TYPES_WITH_COMMIT = frozenset({"content", "path", "symbol"})
+"""Types of rows about a file at a commit. A service may leave the commit out."""
 
-_FEW = 64
-"""Values of a dictionary beyond those of the rows up to which it is decoded as a whole."""
+_TYPES_BY_LINE = frozenset({"content", "path", "repo"})
+"""Types of rows that differ in their line within a file. Rows of other types may differ in side or symbol alone."""
 
-_Key = tuple[str | None, ...]
-"""The values of `FILE`, and the service if only it can tell the file from those of others."""
+_SECTION_OF_TYPE = {"repo": 0, "commit": 1, "diff": 1}
+_FILE_SECTION = 2
+"""Sections of an answer in their order: repositories, commits, then files, which are rows of all other types."""
 
-_SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
-_FILES = 2
-"""Sections of an answer in order: repositories, then commits, then files, by the type of the row."""
+_MAX_UNUSED_TEXTS = 64
+"""Texts of a dictionary that no row needs, up to which all are decoded: 64 take 5 µs, to select some takes 70 µs."""
 
 _MAX_BATCH_ROWS = 1 << 16
-
-
-class DuplicateFilter:
-    """A filter for rows that another service has returned already."""
-
-    def __init__(self) -> None:
-        self._seen_codes: dict[_Key, list[tuple[int, bytes]]] = {}
-        self._commits: dict[tuple[str, str], dict[int, str]] = {}
-
-    def fresh(self, service: int, batch: Any) -> BoolArray:
-        """Return the rows of `batch`, from the service with this number, that are new; records them all."""
-        rows = MatchRows(batch)
-        keep = np.ones(len(rows), np.bool_)
-        if not len(rows):
-            return keep
-
-        runs = files_of(rows)
-        lines = rows.numbers("line_number")
-        line_keys: Int64Array | None = None
-        for (start, end), key in zip(runs, _keys(rows, [start for start, _ in runs]), strict=True):
-            kind = key[0]
-            codes = lines[start:end]
-            if kind not in _BY_LINE:
-                # Made with the first row that needs it: most answers have none.
-                if line_keys is None:
-                    line_keys = _line_keys(rows, lines)
-                codes = line_keys[start:end]
-
-            keep[start:end] = self._are_new(service, self._key_at(service, key), codes)
-
-        return keep
-
-    def _key_at(self, service: int, key: _Key) -> _Key:
-        """Return the key by which a file of a service is compared; records its commit."""
-        kind, repository, revision, commit, _ = key
-        if kind not in _OF_COMMITS:
-            return key
-        if commit:
-            self._commits.setdefault((repository or "", revision or ""), {})[service] = commit
-            return key
-        # Differs from the key of any other service: without a commit, their files may differ.
-        return (*key, str(service))
-
-    def _are_new(self, service: int, key: _Key, codes: Int64Array) -> BoolArray | bool:
-        """Return which rows of a file no other service has returned; records them."""
-        encoded = codes.tobytes()
-        previous = self._seen_codes.setdefault(key, [])
-        # Rows of the same service are never duplicates of each other: it may list a line twice on purpose.
-        other_codes = [previous_codes for owner, previous_codes in previous if owner != service]
-        previous.append((service, encoded))
-        if not other_codes:
-            return True
-        # The usual case: the same lines of the same file.
-        if encoded in other_codes:
-            return False
-        # Services may search with different limits, so only the new lines of a file are kept.
-        return ~np.isin(codes, np.frombuffer(b"".join(other_codes), np.int64))
-
-    @property
-    def conflicting_commits(self) -> dict[tuple[str, str], dict[int, str]]:
-        """Repositories and revisions for which services have different commits, with each service's commit."""
-        return {target: commits for target, commits in self._commits.items() if len(set(commits.values())) > 1}
-
-
-def files_of(rows: MatchRows) -> list[tuple[int, int]]:
-    """Return the runs of rows of one file, from and to; none for no rows."""
-    return boundaries(len(rows), [rows.codes(name) for name in FILE])
-
-
-def _keys(rows: MatchRows, starts: list[int]) -> list[_Key]:
-    """Return the keys that distinguish files, of the rows `starts`."""
-    return list(zip(*(_column_texts(rows, name, starts) for name in FILE), strict=True))
-
-
-def _column_texts(rows: MatchRows, name: str, positions: list[int]) -> list[str | None]:
-    """Return texts of some rows, each distinct text decoded once: a dictionary may have the texts of all rows."""
-    if name not in rows:
-        return [None] * len(positions)
-
-    column = rows.column(name)
-    if not pa.types.is_dictionary(column.type):
-        return rows.texts(name, positions)
-
-    codes = rows.codes(name)[positions]
-    if len(column.dictionary) <= _FEW + len(positions):
-        texts: list[str | None] = [*column.dictionary.to_pylist(), None]  # code -1 (null) reads the last element
-        return [texts[code] for code in codes.tolist()]
-
-    distinct, position = np.unique(codes, return_inverse=True)
-    # `distinct` is sorted, so -1 (null) can only be its first element; None keeps that place among the values.
-    valid_codes = distinct[distinct >= 0]
-    values: list[str | None] = [None] * (len(distinct) - len(valid_codes))
-    values += column.dictionary.take(pa.array(valid_codes)).to_pylist()
-    return [values[index] for index in position.tolist()]
-
-
-def _line_keys(rows: MatchRows, lines: Int64Array) -> Int64Array:
-    """Return a number for each row that is the same for the same line, side and symbol.
-
-    Two others have the same number with a chance of one in 2**64, and the second would be left out as a duplicate. In a
-    file of a million rows, that happens once in 40 million merges. Python's seed for texts is random, so such symbols
-    can't be prepared.
-    """
-    locations = zip(lines.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
-    return np.array([hash(location) for location in locations], np.int64)
+"""Maximum rows of a batch of the answer: readers get it one batch at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderedRows:
-    """Record batches in order with the column ``service``, and counts for each service.
+    """The merged answer.
 
-    Counts its matches, its rows, and its duplicates: rows that an earlier service returned, too.
+    Attributes
+    ----------
+    batches
+        Record batches in order, with the column ``service``.
+    matches, rows
+        Numbers of matches and of rows in them, for each service.
+    duplicates
+        For each service, its rows that an earlier service returned, too.
     """
 
     batches: list[Any]
     matches: list[int]
     rows: list[int]
+    duplicates: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _DistinctRows:
+    """The rows of all services without duplicates, one service after another.
+
+    Attributes
+    ----------
+    batches
+        Record batches.
+    service
+        For each row, the number of its service.
+    file_rank
+        For each row, the position of its file among the files of its service.
+    duplicates
+        As in `OrderedRows`.
+    """
+
+    batches: list[Any]
+    service: Int64Array
+    file_rank: Int64Array
     duplicates: list[int]
 
 
@@ -186,48 +110,67 @@ def order_parts(
     repeated
         Whether several services may have returned the same row.
     """
-    duplicates_filter = DuplicateFilter()
-    distinct: list[Any] = []
-    service_indexes: list[Int64Array] = []
-    file_indexes: list[Int64Array] = []
-    duplicates = [0] * len(names)
-    for number, batches in enumerate(parts):
-        file_count = 0
-        for batch in batches:
-            runs = np.array(files_of(MatchRows(batch)), np.int64).reshape(-1, 2)
-            # Number files over all batches of the service: `_order` compares these numbers as ranks.
-            files = np.repeat(np.arange(file_count, file_count + len(runs)), runs[:, 1] - runs[:, 0])
-            file_count += len(runs)
+    distinct = _drop_duplicates(parts, DuplicateFilter() if repeated else None)
+    if not distinct.batches:
+        return _no_rows(distinct.duplicates)
 
-            new_rows = batch
-            if repeated:
-                is_new = duplicates_filter.fresh(number, batch)
-                if not is_new.all():
-                    new_rows = batch.filter(pa.array(is_new))
-                    files = files[is_new]
-            duplicates[number] += batch.num_rows - new_rows.num_rows
-            distinct.append(new_rows)
-            file_indexes.append(files)
-            service_indexes.append(np.full(new_rows.num_rows, number, np.int64))
-
-    if not distinct:
-        return OrderedRows(batches=[], matches=[0] * len(names), rows=[0] * len(names), duplicates=duplicates)
-
-    service_index = np.concatenate(service_indexes)
-    file_index = np.concatenate(file_indexes)
-    table = conform(distinct)
-    order = _order(table, service_index, file_index, is_complete=is_complete)
-
-    # At most 127 services: the dictionary column has int8 codes.
-    codes = pa.array(service_index.astype(np.int8))
-    column = pa.DictionaryArray.from_arrays(codes, pa.array(list(names), pa.string()))
-    table = table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
+    table = conform(distinct.batches)
+    order = _sort_order(table, distinct, is_complete=is_complete)
+    table = _add_service_column(table, distinct.service, names)
 
     # Without an inversion the rows are already in order, and nothing is copied.
     if (np.diff(order) < 0).any():
         table = _unify_dictionaries(table).take(pa.array(order))
 
-    return _limit(table, duplicates, limit)
+    return _apply_limit(table, limit, distinct.duplicates)
+
+
+def _no_rows(duplicates: list[int]) -> OrderedRows:
+    zeros = [0] * len(duplicates)
+    return OrderedRows(batches=[], matches=zeros, rows=[*zeros], duplicates=duplicates)
+
+
+def _drop_duplicates(parts: Sequence[Sequence[Any]], duplicate_filter: DuplicateFilter | None) -> _DistinctRows:
+    """Return the rows of all services; None as the filter keeps all of them."""
+    distinct: list[Any] = []
+    services: list[Int64Array] = []
+    file_ranks: list[Int64Array] = []
+    duplicates = [0] * len(parts)
+    for service, batches in enumerate(parts):
+        file_count = 0
+        for batch in batches:
+            runs = np.array(_file_runs(MatchRows(batch)), np.int64).reshape(-1, 2)
+            run_lengths = runs[:, 1] - runs[:, 0]
+            # Files are counted over all batches of the service: the counts are compared with those of other services.
+            ranks = np.repeat(np.arange(file_count, file_count + len(runs)), run_lengths)
+            file_count += len(runs)
+
+            new_rows = batch
+            if duplicate_filter is not None:
+                is_new = duplicate_filter.find_new(service, batch)
+                if not is_new.all():
+                    new_rows = batch.filter(pa.array(is_new))
+                    ranks = ranks[is_new]
+
+            duplicates[service] += batch.num_rows - new_rows.num_rows
+            distinct.append(new_rows)
+            file_ranks.append(ranks)
+            services.append(np.full(new_rows.num_rows, service, np.int64))
+
+    no_numbers = np.zeros(0, np.int64)
+    return _DistinctRows(
+        batches=distinct,
+        service=np.concatenate([no_numbers, *services]),
+        file_rank=np.concatenate([no_numbers, *file_ranks]),
+        duplicates=duplicates,
+    )
+
+
+def _add_service_column(table: Any, service: Int64Array, names: Sequence[str]) -> Any:
+    # At most 127 services: the dictionary column has int8 codes.
+    codes = pa.array(service.astype(np.int8))
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(list(names), pa.string()))
+    return table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
 
 
 def _unify_dictionaries(table: Any) -> Any:
@@ -243,61 +186,84 @@ def _unify_dictionaries(table: Any) -> Any:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def _order(table: Any, service: Int64Array, file: Int64Array, *, is_complete: bool) -> Int64Array:
+def _apply_limit(table: Any, limit: int | None, duplicates: list[int]) -> OrderedRows:
+    """Cut the table after `limit` matches, and count what is left for each service."""
+    ordered = _no_rows(duplicates)
+    remaining = limit
+    for batch in table.to_batches(max_chunksize=_MAX_BATCH_ROWS):
+        limited = batch
+        if remaining is not None:
+            limited = first_matches(batch, remaining)
+            remaining -= match_count(limited)
+        if not limited.num_rows:
+            continue
+
+        ordered.batches.append(limited)
+        services = limited.column(SERVICE.name).indices.to_numpy(zero_copy_only=False)
+        match_counts = limited.column("match_count").fill_null(0).to_numpy(zero_copy_only=False)
+        rows = np.bincount(services, minlength=len(duplicates))
+        matches = np.bincount(services, match_counts, minlength=len(duplicates))
+        for service in range(len(duplicates)):
+            ordered.rows[service] += int(rows[service])
+            ordered.matches[service] += int(matches[service])
+
+    return ordered
+
+
+def _sort_order(table: Any, distinct: _DistinctRows, *, is_complete: bool) -> Int64Array:
+    """Return the positions of the rows in the order of the answer."""
+    service = distinct.service
     row = np.arange(len(service))
     # Rows of one service stay in the service's own order.
     if len(np.unique(service)) < 2:
         return row
 
     if is_complete:
-        keys = [_sections_of(table)]
-        keys += [_ranks(_texts(table, name)) for name in ("repository", "revision", "path")]
-        # Rows are sorted by these keys only if each service sorted its own rows so. Otherwise each service keeps its
-        # order, and their files alternate.
-        for sort_keys in (keys, keys[:3]):
-            if _is_sorted_at_each(service, sort_keys):
+        section = _sections(table)
+        repository, revision, path = (_text_ranks(table, name) for name in ("repository", "revision", "path"))
+        # The first keys by which each service has sorted its own rows. Without any, the files of services alternate.
+        for keys in ((section, repository, revision, path), (section, repository, revision)):
+            if _is_sorted_by_each(service, keys):
                 # `lexsort` takes its main key last.
-                return np.lexsort((row, service, *reversed(sort_keys)))
+                return np.lexsort((row, service, *reversed(keys)))
 
-    return np.lexsort((row, service, file))
+    return np.lexsort((row, service, distinct.file_rank))
 
 
-def _sections_of(table: Any) -> Int64Array:
+def _sections(table: Any) -> Int64Array:
     """Return the section of each row, by its type."""
-    kinds = _texts(table, "type")
-    # A column of nulls has no values, and the code 0 all the same.
-    sections = [_SECTIONS.get(kind or "", _FILES) for kind in kinds.dictionary.to_pylist()] or [0]
-    row_sections: Int64Array = np.array(sections)[_codes(kinds)]
+    types = _as_dictionary(table, "type")
+    # A column of nulls has an empty dictionary; its rows read the first element nevertheless.
+    sections = [_SECTION_OF_TYPE.get(name, _FILE_SECTION) for name in types.dictionary.to_pylist()] or [0]
+    codes = types.indices.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    row_sections: Int64Array = np.array(sections)[codes]
     return row_sections
 
 
-def _is_sorted_at_each(service: Int64Array, keys: Sequence[Int64Array]) -> bool:
+def _text_ranks(table: Any, name: str) -> Int64Array:
+    """Return a number for each row by which the text in a column sorts; null comes first."""
+    column = _as_dictionary(table, name)
+    size = len(column.dictionary)
+    # The element behind those of the dictionary is for null and keeps the rank 0.
+    ranks = np.zeros(size + 1, np.int64)
+    by_text = pa.compute.array_sort_indices(column.dictionary)
+    ranks[np.asarray(by_text.to_numpy(zero_copy_only=False), np.int64)] = np.arange(1, size + 1)
+    codes = column.indices.cast(pa.int64()).fill_null(size).to_numpy(zero_copy_only=False)
+    row_ranks: Int64Array = ranks[codes]
+    return row_ranks
+
+
+def _as_dictionary(table: Any, name: str) -> Any:
+    return table.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
+
+
+def _is_sorted_by_each(service: Int64Array, keys: Sequence[Int64Array]) -> bool:
     """Return whether the rows of each service are sorted by these keys."""
     for number in np.unique(service):
         is_row = service == number
         if not _is_sorted([key[is_row] for key in keys]):
             return False
     return True
-
-
-def _texts(table: Any, name: str) -> Any:
-    return table.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
-
-
-def _codes(column: Any) -> Int64Array:
-    return np.asarray(column.indices.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
-
-
-def _ranks(column: Any) -> Int64Array:
-    """Return a number for each row by which its text sorts; null comes first."""
-    size = len(column.dictionary)
-    # The element behind the dictionary is for null and keeps the rank 0.
-    ranks = np.zeros(size + 1, np.int64)
-    by_text = pa.compute.array_sort_indices(column.dictionary)
-    ranks[np.asarray(by_text.to_numpy(zero_copy_only=False), np.int64)] = np.arange(1, size + 1)
-    position = column.indices.cast(pa.int64()).fill_null(size).to_numpy(zero_copy_only=False)
-    row_ranks: Int64Array = ranks[position]
-    return row_ranks
 
 
 def _is_sorted(keys: Sequence[Int64Array]) -> bool:
@@ -311,25 +277,108 @@ def _is_sorted(keys: Sequence[Int64Array]) -> bool:
     return True
 
 
-def _limit(table: Any, duplicates: list[int], limit: int | None) -> OrderedRows:
-    services = len(duplicates)
-    ordered = OrderedRows(batches=[], matches=[0] * services, rows=[0] * services, duplicates=duplicates)
-    remaining = limit
-    for batch in table.to_batches(max_chunksize=_MAX_BATCH_ROWS):
-        limited = batch
-        if remaining is not None:
-            limited = first_matches(batch, remaining)
-            remaining -= match_count(limited)
-        if not limited.num_rows:
-            continue
+class DuplicateFilter:
+    """Remembers rows of all services, and finds those that another service has returned already."""
 
-        ordered.batches.append(limited)
-        owners = limited.column(SERVICE.name).indices.to_numpy(zero_copy_only=False)
-        counts = limited.column("match_count").fill_null(0).to_numpy(zero_copy_only=False)
-        rows = np.bincount(owners, minlength=services)
-        matches = np.bincount(owners, counts, minlength=services)
-        for number in range(services):
-            ordered.rows[number] += int(rows[number])
-            ordered.matches[number] += int(matches[number])
+    def __init__(self) -> None:
+        # For each file the services that returned it, each with the numbers of its lines as bytes.
+        self._seen_lines: dict[_FileKey, list[tuple[int, bytes]]] = {}
+        self._commits: dict[tuple[str, str], dict[int, str]] = {}
 
-    return ordered
+    @property
+    def conflicting_commits(self) -> dict[tuple[str, str], dict[int, str]]:
+        """Repositories and revisions for which services have different commits, with each service's commit."""
+        return {target: commits for target, commits in self._commits.items() if len(set(commits.values())) > 1}
+
+    def find_new(self, service: int, batch: Any) -> BoolArray:
+        """Return for each row of a batch whether no other service has returned it; remembers all of them."""
+        rows = MatchRows(batch)
+        is_new = np.ones(len(rows), np.bool_)
+        if not len(rows):
+            return is_new
+
+        runs = _file_runs(rows)
+        line_numbers = rows.numbers("line_number")
+        line_hashes: Int64Array | None = None
+        for (start, end), key in zip(runs, _file_keys(rows, [start for start, _ in runs]), strict=True):
+            row_type = key[0]
+            lines = line_numbers[start:end]
+            if row_type not in _TYPES_BY_LINE:
+                # Computed for the first row that needs it: most answers have none.
+                if line_hashes is None:
+                    line_hashes = _hash_lines(rows, line_numbers)
+                lines = line_hashes[start:end]
+
+            is_new[start:end] = self._find_new_lines(service, self._compared_key(service, key), lines)
+
+        return is_new
+
+    def _compared_key(self, service: int, key: _FileKey) -> _FileKey:
+        """Return the key by which a file of a service is compared; remembers its commit."""
+        row_type, repository, revision, commit, _ = key
+        if row_type not in _TYPES_WITH_COMMIT:
+            return key
+        if commit:
+            self._commits.setdefault((repository or "", revision or ""), {})[service] = commit
+            return key
+        # Differs from the key of any other service: without a commit, their files may differ.
+        return (*key, str(service))
+
+    def _find_new_lines(self, service: int, key: _FileKey, lines: Int64Array) -> BoolArray | bool:
+        """Return which lines of a file no other service has returned, True for all; remembers them."""
+        encoded = lines.tobytes()
+        returned = self._seen_lines.setdefault(key, [])
+        # Rows of the same service are never duplicates of each other: it may list a line twice on purpose.
+        lines_of_others = [earlier_lines for owner, earlier_lines in returned if owner != service]
+        returned.append((service, encoded))
+        if not lines_of_others:
+            return True
+        # The usual case: the same lines of the same file.
+        if encoded in lines_of_others:
+            return False
+        # Services may search with different limits, so only the new lines of a file are kept.
+        return ~np.isin(lines, np.frombuffer(b"".join(lines_of_others), np.int64))
+
+
+def _file_runs(rows: MatchRows) -> list[tuple[int, int]]:
+    """Return the first row and the end of each run of rows of one file; none for no rows."""
+    return boundaries(len(rows), [rows.codes(name) for name in _FILE_COLUMNS])
+
+
+def _file_keys(rows: MatchRows, positions: list[int]) -> list[_FileKey]:
+    """Return the values of `_FILE_COLUMNS` in some rows."""
+    columns = [_texts_at(rows, name, positions) for name in _FILE_COLUMNS]
+    return list(zip(*columns, strict=True))
+
+
+def _texts_at(rows: MatchRows, name: str, positions: list[int]) -> list[str | None]:
+    """Return texts of some rows, each distinct text decoded once: a dictionary may have the texts of all rows."""
+    if name not in rows:
+        return [None] * len(positions)
+
+    column = rows.column(name)
+    if not pa.types.is_dictionary(column.type):
+        return rows.texts(name, positions)
+
+    codes = rows.codes(name)[positions]
+    if len(column.dictionary) <= len(positions) + _MAX_UNUSED_TEXTS:
+        texts: list[str | None] = [*column.dictionary.to_pylist(), None]  # code -1 (null) reads the last element
+        return [texts[code] for code in codes.tolist()]
+
+    distinct, position = np.unique(codes, return_inverse=True)
+    # `distinct` is sorted, so -1 (null) can only be its first element; None keeps that place among the values.
+    valid_codes = distinct[distinct >= 0]
+    values: list[str | None] = [None] * (len(distinct) - len(valid_codes))
+    values += column.dictionary.take(pa.array(valid_codes)).to_pylist()
+    return [values[index] for index in position.tolist()]
+
+
+def _hash_lines(rows: MatchRows, line_numbers: Int64Array) -> Int64Array:
+    """Return a number for each row that is the same for the same line, side and symbol.
+
+    Different rows get the same number with a chance of one in 2**64, and the second is then dropped as a duplicate. In
+    a file of a million rows, that happens once in 40 million merges. Python's seed for texts is random, so such symbols
+    can't be prepared.
+    """
+    locations = zip(line_numbers.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
+    return np.array([hash(location) for location in locations], np.int64)

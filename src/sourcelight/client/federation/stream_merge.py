@@ -189,7 +189,7 @@ class StreamMerge:
         self._pending_infos += [info for info in event.repositories if info.name not in self._introduced]
         self._introduced.update(info.name for info in event.repositories)
         matches = sent
-        is_new = self._duplicates.fresh(part.number, batch)
+        is_new = self._duplicates.find_new(part.number, batch)
         if not is_new.all():
             part.duplicates += int((~is_new).sum())
             batch = batch.filter(pa.array(is_new))
