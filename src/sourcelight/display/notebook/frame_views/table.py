@@ -1,4 +1,7 @@
-"""DataFrames of answers as tables in HTML and text; every frame in IPython with visible hidden characters."""
+"""Display DataFrames in notebooks: an answer as a table with links, every other frame as pandas does.
+
+An *answer* is a frame that this package returned; its `attrs` say so. IPython shows hidden characters of all frames.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +38,29 @@ white-space:nowrap !important;max-width:none !important}
 .sl-frame mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
 .sl-frame .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:4px}
 </style>"""
-_OURS = frozenset({"endpoint", "version"})
+
+_ANSWER_ATTRS = frozenset({"endpoint", "version"})
+"""Keys in the `attrs` of every answer."""
 
 REPORT = "report"
 """Key in the `attrs` of a report's tables: its title."""
 
-_MAX_NAME_CHARS = 60
-_MAX_WORD_CHARS = 16
-_PLACES = frozenset({"path", "symbol", "match"})
-_GAP = "<td>\u22ee</td>"
+_MAX_HEADING_CHARS = 60
+"""Characters of a column's name, or of a row's label in the index: users may have set both."""
+
+_MAX_SHORT_CHARS = 16
+"""Characters up to which a text never breaks: dates and numbers with units, which are read at a glance."""
+
+_NAME_COLUMNS = frozenset({"path", "symbol", "match"})
+"""Columns with code that is a name rather than a line: it may break after a separator."""
+
+_ELLIPSIS = "\u22ee"
+"""In place of the rows that are left out, as in pandas."""
 
 
 def is_answer(frame: Any) -> bool:
     """Return whether a frame is an answer, by its `attrs`, and has columns and an index that this room can display."""
-    has_attrs = frame.attrs.keys() >= _OURS or REPORT in frame.attrs
+    has_attrs = frame.attrs.keys() >= _ANSWER_ATTRS or REPORT in frame.attrs
     if not has_attrs or frame.columns.nlevels > 1 or frame.index.nlevels > 1:
         return False
 
@@ -72,22 +84,23 @@ def frame_html(frame: Any, links_of: Callable[[Mapping[Any, Any]], LinkResolver]
     names = displayed_columns(frame, every=pd.get_option("display.max_columns") is None)
     head, tail = shown_rows(len(frame), pd.get_option("display.max_rows"), pd.get_option("display.min_rows"))
     positions = [*head, *tail]
-    rows = _rows(frame.iloc[positions])
+    rows = _row_dicts(frame.iloc[positions])
     links = links_of(frame.attrs)
-    kinds = {}
-    for name in names:
-        kinds[name] = _kind(name, frame[name], [row[name] for row in rows])
+    classes = {name: _class_attribute(name, frame[name], [row[name] for row in rows]) for name in names}
 
-    labels = [one_line(str(label), _MAX_NAME_CHARS) for label in frame.index[positions]]
-    body = [_row(label, row, kinds, links) for label, row in zip(labels, rows, strict=True)]
+    body = []
+    for label, row in zip(frame.index[positions], rows, strict=True):
+        cells = "".join(_cell(name, row, classes[name], links=links) for name in names)
+        body.append(f'<tr><th scope="row">{escape(one_line(str(label), _MAX_HEADING_CHARS))}</th>{cells}</tr>')
     if tail:
-        body.insert(len(head), f"<tr><th>\u22ee</th>{_GAP * len(names)}</tr>")
+        gap_cells = f"<td>{_ELLIPSIS}</td>" * len(names)
+        body.insert(len(head), f"<tr><th>{_ELLIPSIS}</th>{gap_cells}</tr>")
 
-    heads = "".join(f'<th scope="col"{kinds[name]}>{_head(name)}</th>' for name in names)
+    heads = "".join(f'<th scope="col"{classes[name]}>{_heading(name)}</th>' for name in names)
     return (
         f'{_STYLE}<div class="sl-frame {NO_MATH}"><div class="sl-scroll" role="region" tabindex="0" '
         f'aria-label="Rows"><table><thead><tr><td></td>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
-        f'<div class="sl-more">{escape(_size(frame, names))}</div></div>'
+        f'<div class="sl-more">{escape(_size_text(frame, names))}</div></div>'
     )
 
 
@@ -103,46 +116,43 @@ def frame_text(frame: Any) -> str:
         min_rows=pd.get_option("display.min_rows"),
         line_width=pd.get_option("display.width"),
         max_colwidth=pd.get_option("display.max_colwidth"),
-        formatters={name: _short for name in names if _has_commits(visible_frame[name])},
+        formatters={name: _shorten for name in names if _has_commits(visible_frame[name])},
     )
-    return visible(f"{text}\n\n[{_size(frame, names)}]")
+    return visible(f"{text}\n\n[{_size_text(frame, names)}]")
 
 
-def _size(frame: Any, names: list[str]) -> str:
+def _size_text(frame: Any, displayed_names: list[str]) -> str:
+    """Return the numbers of rows and columns, and how to display the others."""
     rows, columns = frame.shape
     size = f"{rows} {'row' if rows == 1 else 'rows'} \u00d7 {columns} columns"
-    if len(names) == columns:
+    if len(displayed_names) == columns:
         return size
-    return f'{size}, {len(names)} shown; pd.set_option("display.max_columns", None) shows all'
+    return f'{size}, {len(displayed_names)} shown; pd.set_option("display.max_columns", None) shows all'
 
 
-def _rows(frame: Any) -> list[dict[str, Any]]:
+def _row_dicts(frame: Any) -> list[dict[str, Any]]:
     columns = [frame[name].tolist() for name in frame.columns]
     return [dict(zip(frame.columns, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], links: LinkResolver) -> str:
-    cells = ""
-    for name, kind in kinds.items():
-        html = cell_html(name, row, links)
-        if "sl-name" in kind:
-            html = with_breaks(html)
-        cells += f"<td{kind}>{html}</td>"
-
-    return f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>'
+def _cell(name: str, row: Mapping[str, Any], class_attribute: str, *, links: LinkResolver) -> str:
+    html = cell_html(name, row, links)
+    if "sl-name" in class_attribute:
+        html = with_breaks(html)
+    return f"<td{class_attribute}>{html}</td>"
 
 
-def _head(name: str) -> str:
+def _heading(name: str) -> str:
     """Return the name of a column, which may break after an underscore: short numbers need less width."""
-    return escape(one_line(name, _MAX_NAME_CHARS)).replace("_", "_<wbr>")
+    return escape(one_line(name, _MAX_HEADING_CHARS)).replace("_", "_<wbr>")
 
 
-def _kind(name: str, values: Any, cells: list[Any]) -> str:
-    """Return the class of a column's cells: long texts may break, so that the table fits the page."""
+def _class_attribute(name: str, values: Any, displayed_values: list[Any]) -> str:
+    """Return the HTML attribute for the cells of a column: long texts may break, so that the table fits the page."""
     import pandas as pd
 
     if name in CODE_COLUMNS:
-        if name in _PLACES:
+        if name in _NAME_COLUMNS:
             return ' class="sl-code sl-name"'
         return ' class="sl-code sl-line"'
 
@@ -150,9 +160,9 @@ def _kind(name: str, values: Any, cells: list[Any]) -> str:
     if is_number:
         return ' class="sl-number"'
 
-    texts = [str(value) for value in cells if not isinstance(value, datetime)]
-    is_short = all(len(text) <= _MAX_WORD_CHARS for text in texts)
-    if is_short or any(map(short_commit, cells)):
+    texts = [str(value) for value in displayed_values if not isinstance(value, datetime)]
+    is_short = all(len(text) <= _MAX_SHORT_CHARS for text in texts)
+    if is_short or any(map(short_commit, displayed_values)):
         return ""
     if any(" " in text for text in texts):
         return ' class="sl-text"'
@@ -164,7 +174,7 @@ def _has_commits(values: Any) -> bool:
     return bool(len(sample)) and short_commit(sample.iloc[0]) is not None
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     return short_commit(value) or str(value)
 
 
@@ -186,12 +196,12 @@ def show_hidden_characters() -> None:
     import pandas as pd
 
     # Registered with IPython only: pandas and its classes stay unchanged.
-    formatter.formatters["text/html"].for_type(pd.DataFrame, _html)
+    formatter.formatters["text/html"].for_type(pd.DataFrame, _format_html)
     for kind in (pd.DataFrame, pd.Series):
-        formatter.formatters["text/plain"].for_type(kind, _text)
+        formatter.formatters["text/plain"].for_type(kind, _format_text)
 
 
-def _html(frame: Any) -> str | None:
+def _format_html(frame: Any) -> str | None:
     import pandas as pd
 
     if _has_view(frame) and pd.get_option("display.notebook_repr_html"):
@@ -204,7 +214,7 @@ def _html(frame: Any) -> str | None:
     return None if text is None else visible(text)
 
 
-def _text(frame: Any, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - as IPython calls it
+def _format_text(frame: Any, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - as IPython calls it
     del cycle
     try:
         text = frame_text(frame) if _has_view(frame) else repr(frame)
