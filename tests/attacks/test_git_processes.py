@@ -223,7 +223,7 @@ def test_a_pipe_in_the_place_of_a_file_is_refused_by_name(tmp_path: Path, name: 
 STARTERS = {
     "repos/git/command.py": "git, in `start_git` alone",
     "engines/storage/worker_pool.py": "our own worker processes",
-    "lab/reports/markdown.py": "a browser that prints",
+    "lab/reports/pdf.py": "a browser that prints",
     "cli/lab.py": "JupyterLab and the demo",
     "cli/startup/background_index.py": "our own process that builds an index after a search",
     "testing/repositories.py": "git, to build repositories for tests",

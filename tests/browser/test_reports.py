@@ -12,7 +12,7 @@ import pytest
 
 import sourcelight as sl
 from browser import lab
-from sourcelight.lab.reports.markdown import print_page
+from sourcelight.lab.reports.pdf import print_page
 from sourcelight.testing import RepositoryBuilder
 
 pytestmark = [

@@ -19,7 +19,7 @@ from sourcelight.lab import reports
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.reports import Item, Listing, Metric, Report, ReportTable, Section
-from sourcelight.lab.reports.markdown import find_browser
+from sourcelight.lab.reports.pdf import find_browser
 from sourcelight.testing import RepositoryBuilder
 
 JANUARY, FEBRUARY, MARCH = (datetime(2024, month, 1, tzinfo=UTC) for month in (1, 2, 3))

@@ -1,7 +1,7 @@
 """Reports on contributors, changes and the story of one thing: tables and figures, each number with its commits.
 
 A report reads everything from a `Client`, never from an engine; charts are in `lab.plots`. `model` has the parts of a
-report, `html` and `markdown` write them. Start reading in `contributors`, `changes` or `story`.
+report, `html`, `markdown` and `pdf` write them. Start reading in `contributors`, `changes` or `story`.
 """
 
 from typing import Any

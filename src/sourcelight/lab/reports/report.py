@@ -185,7 +185,7 @@ class Report(ReportContent):
         MissingExtra
             When no Chromium is installed; the message lists the names that were searched for.
         """
-        from sourcelight.lab.reports.markdown import print_page
+        from sourcelight.lab.reports.pdf import print_page
 
         return print_page(self.to_html(), path)
 
