@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sourcelight.cli.ask import without_escapes
 from sourcelight.cli.matches.printer import MatchPrinter
-from sourcelight.cli.output import StatusLine, print_line, print_table, without_escapes
+from sourcelight.cli.output import StatusLine, print_line, print_table
 from sourcelight.core.markup.clean_markdown import literal
 from sourcelight.core.markup.counts import size_text
 

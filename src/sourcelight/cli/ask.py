@@ -1,7 +1,8 @@
-"""`ask` and `verify`: answers to questions in words, and the check of citations in a text."""
+"""`ask` prints the answer to a question in words; `verify` checks the citations of a text."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from sourcelight.cli.options import Paths, ServiceUrl, Worktree, path_texts
-from sourcelight.cli.output import DONE, FAILED, NO_MATCH, StatusLine, for_terminals, print_line, say, without_escapes
+from sourcelight.cli.output import DONE, FAILED, NO_MATCH, StatusLine, for_terminals, print_line, say
 from sourcelight.cli.search import check_source
 from sourcelight.cli.startup.search import SearchCommand, is_directory, open_client
 from sourcelight.core.markup import join_words, visible
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 
 _LIST_REPOS = "list_repos lists"
 """Part of a message of the library that names a tool and no command."""
+
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|&lt;")
+"""A backslash before ASCII punctuation, which Markdown shows without it, or the entity of ``<``."""
+
+_TICKS = re.compile(r"(`+)")
+"""The start or end of a code span."""
+
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+"""The first or last line of a block of code."""
 
 
 def verify_command(
@@ -140,3 +150,53 @@ def _suggest_names(client: Client, repos: Sequence[str]) -> None:
         near = near_names(repo, names) if repo.casefold() not in folded_names else ()
         if near:
             say(f"repository not found: {repo}; did you mean {join_words(list(near), 'or')}?")
+
+
+def without_escapes(markdown: str) -> str:
+    """Return Markdown for readers of its text: without backslashes before punctuation, except in code."""
+    lines = []
+    fence = ""  # of the block of code around the line; empty outside of blocks
+    for line in markdown.split("\n"):
+        match = _FENCE.match(line)
+        if fence:
+            # The last line of a block has a fence of at least the same length, and nothing else.
+            is_last = match is not None and match[1].startswith(fence) and not line.strip().strip(fence[0])
+            if is_last:
+                fence = ""
+            lines.append(line)
+        elif match:
+            fence = match[1]
+            lines.append(line)
+        else:
+            lines.append(_unescape_line(line))
+
+    return "\n".join(lines)
+
+
+def _unescape_line(line: str) -> str:
+    """Return a line without escapes outside of its code spans.
+
+    A code span ends with as many backticks as it begins with.
+    """
+    # Texts have even positions, the runs of backticks between them odd ones.
+    parts = _TICKS.split(line)
+    last_position = {parts[position]: position for position in range(1, len(parts), 2)}
+    span_start = ""  # the run of backticks that began the current code span; empty outside of spans
+    is_escaped = False  # whether a backslash before the next run makes it text
+    for position, part in enumerate(parts):
+        is_run = position % 2 == 1
+        if is_run and span_start:
+            if part == span_start:
+                span_start = ""
+        elif is_run:
+            has_end = last_position[part] > position
+            if has_end and not is_escaped:
+                span_start = part
+        elif not span_start:
+            # The backslash of an escaped backtick is the last one of the text before it; two are one backslash.
+            backslashes = len(part) - len(part.rstrip("\\"))
+            is_escaped = backslashes % 2 == 1 and position + 1 < len(parts)
+            text = part[:-1] if is_escaped else part
+            parts[position] = _ESCAPE.sub(lambda match: match[1] or "<", text)
+
+    return "".join(parts)

@@ -1,4 +1,6 @@
-"""Terminal output: tables, a status line, messages on standard error, and errors as exit statuses.
+"""Write to a terminal: tables and lines of an answer, a status line, messages, and errors as exit statuses.
+
+An answer is on standard output, everything else on standard error.
 
 Text of repositories and services is made harmless: control characters and characters that reorder text are printed as
 visible symbols. Matches are printed by `sourcelight.cli.matches.printer`.
@@ -11,7 +13,6 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import re
 import shutil
 import sys
 import time
@@ -36,10 +37,18 @@ USAGE = FAILED
 """Wrong usage has the status of an error, so that a script can take 1 for "no match"."""
 
 _MAX_CELL_CHARS = 200
+"""Characters of a cell: names and messages come from repositories, and may be of any length."""
+
 _PAINT_INTERVAL_S = 0.1
 """Ten paintings a second look continuous; more cost time on a slow terminal."""
 
-_FOR_TERMINALS = {
+_MIN_STATUS_CHARS = 10
+"""Characters of the status line on a terminal that is narrower, or says that it has no width."""
+
+_ERASE_LINE = "\r\x1b[K"
+"""Return to the start of the line, and clear it up to its end (ECMA-48, erase in line)."""
+
+_OPTION_OF_PARAMETER = {
     "Open with worktree=True": "Pass --worktree",
     " or pass token=": "",
     "join_addresses=False": "--no-join-addresses",
@@ -52,27 +61,20 @@ _FOR_TERMINALS = {
 }
 """Parts of messages that name parameters of the library, and their equivalents in a terminal."""
 
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|&lt;")
-_TICKS = re.compile(r"(`+)")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
-
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]], stream: IO[str] | None = None) -> None:
     """Print columns under their heads: numbers to the right, text to the left."""
-    values = [["" if value is None else value for value in row] for row in rows]
-    texts = [[str(head) for head in heads]]
-    texts += [[_format_cell(value) for value in row] for row in values]
-
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    is_number = [False] * len(heads)
-    if values:
-        is_number = [all(isinstance(value, int | float) for value in column) for column in zip(*values, strict=True)]
+    records = list(rows)
+    columns: list[list[str]] = []
+    for index, head in enumerate(heads):
+        values = [record[index] for record in records]
+        texts = [head, *map(_format_cell, values)]
+        width = max(map(len, texts))
+        is_number = bool(values) and all(isinstance(value, int | float) for value in values)
+        columns.append([text.rjust(width) if is_number else text.ljust(width) for text in texts])
 
     output = sys.stdout if stream is None else stream
-    for line in texts:
-        cells = []
-        for cell, width, is_right in zip(line, widths, is_number, strict=True):
-            cells.append(cell.rjust(width) if is_right else cell.ljust(width))
+    for cells in zip(*columns, strict=True):
         output.write("  ".join(cells).rstrip() + "\n")
 
     output.flush()
@@ -84,6 +86,8 @@ def format_time(seconds: float) -> str:
 
 
 def _format_cell(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return one_line(str(value), _MAX_CELL_CHARS)
@@ -105,14 +109,14 @@ class StatusLine:
             self._painted_at, self._is_visible = now_s, True
             # One column stays free: a line that wraps couldn't be erased by returning to its start.
             width = shutil.get_terminal_size().columns - 1
-            self._stream.write(f"\r\x1b[K{one_line(text, max(width, 10))}")
+            self._stream.write(f"{_ERASE_LINE}{one_line(text, max(width, _MIN_STATUS_CHARS))}")
             self._stream.flush()
 
     def clear(self) -> None:
         """Erase the line, before something else is printed."""
         if self._is_visible:
             self._is_visible = False
-            self._stream.write("\r\x1b[K")
+            self._stream.write(_ERASE_LINE)
             self._stream.flush()
 
 
@@ -165,49 +169,9 @@ def open_output(path: str) -> Any:
 
 def for_terminals(text: str) -> str:
     """Return a message of the library with the options of commands instead of parameters of Python."""
-    for parameter, option in _FOR_TERMINALS.items():
+    for parameter, option in _OPTION_OF_PARAMETER.items():
         text = text.replace(parameter, option)
     return text
-
-
-def without_escapes(markdown: str) -> str:
-    """Return Markdown for readers of its text: without backslashes before punctuation, except in code."""
-    lines = []
-    fence = ""
-    for line in markdown.split("\n"):
-        match = _FENCE.match(line)
-        if fence:
-            if match and match[1].startswith(fence) and not line.strip().strip(fence[0]):
-                fence = ""
-            lines.append(line)
-        elif match:
-            fence = match[1]
-            lines.append(line)
-        else:
-            lines.append(_unescape_line(line))
-
-    return "\n".join(lines)
-
-
-def _unescape_line(line: str) -> str:
-    """Return a line without escapes outside of its code spans, which end with as many backticks as they begin."""
-    # Text and runs of backticks alternate.
-    parts = _TICKS.split(line)
-    last_of = {run: position for position, run in enumerate(parts) if position % 2}
-    code, is_escaped = "", False
-    for position, part in enumerate(parts):
-        if position % 2:
-            if code:
-                code = "" if part == code else code
-            elif not is_escaped and last_of[part] > position:
-                code = part
-        elif not code:
-            # The backslash of an escaped backtick is the last one of the text before it; two are one backslash.
-            is_escaped = (len(part) - len(part.rstrip("\\"))) % 2 == 1 and position + 1 < len(parts)
-            text = part[:-1] if is_escaped else part
-            parts[position] = _ESCAPED.sub(lambda match: match[1] or "<", text)
-
-    return "".join(parts)
 
 
 def say(message: str) -> None:
