@@ -1,4 +1,4 @@
-"""The grammar of each language, loaded on first use, and the kinds of definitions (as on the wire, in lower case)."""
+"""The grammar of each language, loaded on first use, and the kinds of definitions, named as on the wire."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from sourcelight.engines.symbols.import_parser import QUERIES
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
 
-
 _RULES = 3
-"""Raise it by one when a change of the code, not of a query, gives other definitions for the same text."""
+"""Version of the code that reads definitions. Raise it by one when the same text and queries give other definitions."""
 
 CELL_FORMATS: tuple[str, ...] = ("Jupyter Notebook", "RMarkdown")
 """Display names of the formats with cells; their definitions are in the language of the kernel or chunk."""
@@ -33,7 +32,20 @@ _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A grammar: the package it comes in, the function that gives it, and its query."""
+    """A tree-sitter grammar.
+
+    Attributes
+    ----------
+    package
+        The package on PyPI that contains it.
+    query
+        The query whose captures are definitions.
+    function
+        The function of the package that returns it: a package may have grammars of several languages.
+    constructor
+        Name of the method that is a constructor, such as ``__construct``; empty if the query itself tells constructors
+        from methods, or the language has none.
+    """
 
     package: str
     query: str
@@ -64,7 +76,6 @@ GRAMMARS: dict[str, Grammar] = {
 
 LANGUAGES: tuple[str, ...] = tuple(GRAMMARS)
 """Display names of the languages whose definitions can be found."""
-
 
 PARSED_LANGUAGES: tuple[str, ...] = LANGUAGES + CELL_FORMATS
 """Display names of all languages and formats that are parsed. Tables store the index in it plus one."""
