@@ -74,6 +74,7 @@ EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 
 PROBES = {
     ("backends.cluster.transport.connections", "PollSelector"): "`selectors` has none on Windows",
+    ("backends.remote.mcp.tool_lists", "last_context"): "streams of the MCP SDK, whose other implementations lack it",
     ("cli.app", "command_path"): "the command line's framework moves the class of its errors between versions",
     ("cli.app", "ctx"): "as `command_path`",
     ("cli.app", "format_message"): "as `command_path`",

@@ -40,6 +40,7 @@ def test_code_finder_gives_the_places_that_it_names() -> None:
     assert (row["repository"], row["path"], row["start_line"], row["end_line"]) == (REPOSITORY, "gauge.go", 3, 9)
     assert frame.attrs["text"] == _SUMMARY
     assert frame.attrs["payload"] == {"text": _SUMMARY}
+    assert frame.attrs["status"] == "unparsed"
 
 
 def test_evaluator_gives_its_rows() -> None:
@@ -47,6 +48,27 @@ def test_evaluator_gives_its_rows() -> None:
         frame = code.tools["evaluator"](script="return search('x')")
     assert frame.to_dict("records") == [{"repo": "a", "count": 3}, {"repo": "b", "count": 1}]
     assert "doesn't know the tool" in frame.attrs["notices"][0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "status"),
+    [
+        ({}, "unparsed"),
+        ({"limitHit": None}, "unparsed"),
+        ({"limitHit": False}, "complete"),
+        ({"truncated": True, "hasMore": False}, "limited"),
+        ({"pageInfo": {"hasNextPage": False}}, "complete"),
+        ({"pageInfo": {"hasNextPage": True}}, "limited"),
+        ({"pageInfo": {}}, "unparsed"),
+    ],
+)
+def test_only_the_answer_of_an_unknown_tool_says_that_it_is_complete(flags: dict[str, Any], status: str) -> None:
+    """An answer that said nothing about further results was complete."""
+    tools = {"evaluator": (_SCRIPT, lambda _: typed({"rows": [{"repo": "a"}], **flags}))}
+    with client_of(service("7.6", tools=tools)) as code:
+        frame = code.tools.evaluator(script="x")
+    assert frame.attrs["status"] == status
+    assert bool(frame.attrs["reasons"]) == (status != "complete")
 
 
 def test_any_advertised_tool_has_its_schema_as_signature() -> None:

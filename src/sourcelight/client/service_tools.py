@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import describe_call, now, provenance
 from sourcelight.core.batches.results import AdvertisedTool
+from sourcelight.core.completeness import Status
 from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
 
 if TYPE_CHECKING:
@@ -82,16 +83,21 @@ class AsyncServiceTools:
         structured, texts, other = await service.call_advertised(name, bound)
         frame, is_complete = payload_frame(structured, texts)
         reasons = []
-        if not is_complete:
+        if is_complete is False:
             reasons.append("the service has more results")
         if other:
             reasons.append(f"the answer has {', '.join(sorted(set(other)))} content, which isn't read")
         elif not structured and not any(text.strip() for text in texts):
             reasons.append("the answer is empty")
 
+        status: Status = "limited" if reasons else "complete"
+        if not reasons and is_complete is None:
+            status = "unparsed"
+            reasons.append("this client doesn't know the tool, and the answer doesn't say whether it has all results")
+
         attributes: dict[str, Any] = provenance(
             self._backend,
-            status="limited" if reasons else "complete",
+            status=status,
             reasons=tuple(reasons),
             asked_at=requested_at,
             duration_s=time.monotonic() - start_s,

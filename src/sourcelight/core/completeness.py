@@ -8,7 +8,8 @@ complete      nothing that the caller asked for is missing. What a query leaves 
 partial       the caller asked for a part: ``count:`` or ``display`` of a search, ``limit`` and its like of a call
 limited       something requested is missing: a content that the clone does not have, a repository that can't
               be read, matches beyond a limit that the caller did not set, work that had no time
-unparsed      a service answered a tool with text that this version can't parse; the table has the text
+unparsed      a service answered a tool with text that this version can't parse, and the table has the text; or it
+              answered a tool that this version doesn't know, and didn't say whether the answer has all results
 interrupted   the caller stopped it
 failed        a fault stopped it
 ============  =======================================================================================================

@@ -25,8 +25,8 @@ _CUT = ("limitHit", "truncated", "hasMoreResults", "hasMore")
 """Keys by which services say that an answer has only a part of the rows."""
 
 
-def payload_frame(structured: Mapping[str, Any] | None, texts: Sequence[str]) -> tuple[DataFrame, bool]:
-    """Return the answer of a tool as a DataFrame, and whether it is complete as far as the answer says.
+def payload_frame(structured: Mapping[str, Any] | None, texts: Sequence[str]) -> tuple[DataFrame, bool | None]:
+    """Return the answer of a tool as a DataFrame, and whether it is complete; None if the answer doesn't say.
 
     Rows are the only list of objects in its structured content; otherwise the object itself is a row. If there is only
     text, rows are its links to code; without links, the text is the row.
@@ -40,16 +40,16 @@ def payload_frame(structured: Mapping[str, Any] | None, texts: Sequence[str]) ->
         try:
             value = json.loads(text)
         except ValueError:
-            return pd.DataFrame(_links(text) or {"text": [text]}), True
+            return pd.DataFrame(_links(text) or {"text": [text]}), None
 
     if isinstance(value, Mapping):
         lists = [item for item in value.values() if _is_rows(item)]
         rows = lists[0] if len(lists) == 1 else [dict(value)]
-        return pd.DataFrame(rows), not _is_cut(value)
+        return pd.DataFrame(rows), _is_complete(value)
     if _is_rows(value):
-        return pd.DataFrame(value), True
+        return pd.DataFrame(value), None
 
-    return pd.DataFrame({"value": value if isinstance(value, list) else [value]}), True
+    return pd.DataFrame({"value": value if isinstance(value, list) else [value]}), None
 
 
 def _is_rows(value: object) -> bool:
@@ -57,11 +57,17 @@ def _is_rows(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
-def _is_cut(answer: Mapping[str, Any]) -> bool:
-    if any(answer.get(name) for name in _CUT):
-        return True
+def _is_complete(answer: Mapping[str, Any]) -> bool | None:
+    """Return whether an answer says that it has all results; None if it doesn't say."""
+    flags = [answer[name] for name in _CUT if name in answer]
     page = answer.get("pageInfo")
-    return isinstance(page, Mapping) and bool(page.get("hasNextPage"))
+    if isinstance(page, Mapping) and "hasNextPage" in page:
+        flags.append(page["hasNextPage"])
+
+    if any(flags):
+        return False
+    # Only `false` says it: a null is an answer without the flag.
+    return True if False in flags else None
 
 
 def _links(text: str) -> list[dict[str, Any]]:

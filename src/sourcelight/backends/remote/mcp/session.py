@@ -26,6 +26,7 @@ from sourcelight.backends.remote.endpoint import (
 )
 from sourcelight.backends.remote.mcp.arguments import readable_schema
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
+from sourcelight.backends.remote.mcp.tool_lists import with_readable_tools
 from sourcelight.backends.remote.recording import LIVE, Route, route
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.errors import ConnectFailed, ServiceError, SourcelightError, ToolError
@@ -70,6 +71,11 @@ class McpSession:
         Credential for its requests.
     retry_policy
         Timeouts and retries.
+
+    Attributes
+    ----------
+    unreadable_tools
+        Entries of the last list of tools that had no name.
     """
 
     def __init__(self, endpoint: Endpoint, path: str, credential: Credential, retry_policy: RetryPolicy) -> None:
@@ -84,6 +90,7 @@ class McpSession:
         self._tools_of: Route | None = None
         self._listing = asyncio.Lock()
         self._refusal: tuple[int, str, str] | None = None
+        self.unreadable_tools = 0
 
     async def tools(self) -> Mapping[str, ServerTool]:
         """Return the tools of the endpoint by canonical name, without the ``sg_`` of older services.
@@ -111,6 +118,7 @@ class McpSession:
 
     async def _list_tools(self) -> Mapping[str, ServerTool]:
         tools: dict[str, ServerTool] = {}
+        self.unreadable_tools = 0
         cursor = None
         cursors: set[str | None] = set()
 
@@ -275,7 +283,8 @@ class McpSession:
         )
         async with http:
             transport = streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_BODY_BYTES)
-            async with Client(transport, mode="auto", read_timeout_seconds=CALL_TIMEOUT_S) as client:
+            readable = with_readable_tools(transport, self._note_unreadable)
+            async with Client(readable, mode="auto", read_timeout_seconds=CALL_TIMEOUT_S) as client:
                 ready.set_result(client)
                 await closing.wait()
 
@@ -291,6 +300,9 @@ class McpSession:
         status, text, retry_after = refusal
         missing = f"has no MCP tools at {parts.path}"
         return refusal_error(self._endpoint.url, status, self._redact(text), retry_after, missing=missing)
+
+    def _note_unreadable(self, count: int) -> None:
+        self.unreadable_tools += count
 
     def _redact(self, text: str) -> str:
         return hide(self._credential.redact(text), *(value for _, value in self._endpoint.headers))

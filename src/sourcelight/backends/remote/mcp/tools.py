@@ -17,6 +17,7 @@ from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
 from sourcelight.core.answer_size import MAX_TOKENS
 from sourcelight.core.batches.results import AdvertisedTool, CallObserver, ToolReply, ToolResult
 from sourcelight.core.errors import NotFound, ProtocolError, SourcelightError, UnsupportedTool
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.tools.tool import MAX_TOKENS_ARGUMENT
 
@@ -154,8 +155,10 @@ class RemoteTools:
         if not available and absent is not None:
             raise absent
 
+        unreadable = sum(self._endpoints[path].unreadable_tools for path in paths)
+        unread = f", and lists {count_of(unreadable, 'tool')} without a name" if unreadable else ""
         raise UnsupportedTool(
-            f"{self._url} has no tool {name!r}; it has {', '.join(available) or 'none'}",
+            f"{self._url} has no tool {name!r}; it has {', '.join(available) or 'none'}{unread}",
             tool=name,
             accepted=tuple(available),
         )
