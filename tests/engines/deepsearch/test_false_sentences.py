@@ -242,3 +242,14 @@ def test_a_difference_of_names_that_several_files_define_says_so(tmp_path: Path)
     sentence = lead_of(engine, "What is the difference between bake and cool?")
     assert sentence.startswith("`bake` is a function in `kiln/gas.py`, line 1;")
     assert "; both names are defined elsewhere, too" in sentence
+
+
+def test_commits_of_a_first_name_name_the_people_that_have_it(tmp_path: Path) -> None:
+    """In Newtonsoft.Json, two commits "by Richard" are of Richard and of Richard Schneider."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    for number, name in enumerate(["Rika", "Rika Stone", "Rika Stone", "Anders"]):
+        repo.commit({f"{number}.txt": "clay\n"}, f"Add {number}", author=f"{name} <{number}@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    sentence = lead_of(engine, "How many commits did Rika make?")
+    assert sentence.startswith("**3** commits by `Rika`: Rika Stone (2) and Rika (1).")
+    assert lead_of(engine, "How many commits did Anders make?").startswith("**1** commit by `Anders`.")

@@ -150,7 +150,7 @@ def test_an_overview_has_the_newest_tag_and_commit(engine: LocalEngine) -> None:
 
 def test_who_asks_for_a_person(engine: LocalEngine) -> None:
     answer = research(engine, "Who has the most commits?").text
-    assert answer.startswith("Bob has the most commits: 2.")
+    assert answer.startswith("Apart from bots, Bob has the most commits: 2.")
     assert "dependabot\\[bot\\], a bot, has more: 4." in answer
 
 

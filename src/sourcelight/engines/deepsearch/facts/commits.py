@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from sourcelight.core.batches import persons
-from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup import code, count_of, join_words
+from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.facts.searches import format_terms, noun_for
+from sourcelight.engines.deepsearch.markdown import person_name
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
 from sourcelight.repos.objects.commits import at_offset
 
@@ -22,6 +24,10 @@ _MERGES_LEFT_OUT = (
     "Counts of commits by files or lines leave out merges, which have no changes of their own, as in `git log "
     "--no-merges --full-history`."
 )
+
+
+_MAX_PEOPLE = 4
+"""Names of people that a sentence lists."""
 
 
 _PERIODS = {
@@ -180,7 +186,7 @@ def count_commits(work: Work) -> Fact:
     rows = _find_commits(work, fact)
     noun = "merge" if work.request.merges else "commit"
     fact.number = len(rows)
-    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work, is_single=len(rows) == 1)}"
+    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work, is_single=len(rows) == 1)}{_list_people(work, rows)}"
     fact.rule += (
         "Counts the searched commit and its ancestors. Periods use committer dates in UTC; days appear as in `git log`."
     )
@@ -197,6 +203,15 @@ def count_commits(work: Work) -> Fact:
         fact.sentences.append("No author's name or address contains this text.")
 
     return fact
+
+
+def _list_people(work: Work, rows: Sequence[dict[str, Any]]) -> str:
+    """List the people whose commits a name counts, if they are several; empty for one: "Richard" may be two people."""
+    by_name = Counter(row["author"] for row in rows) if work.request.authors else Counter()
+    if len(by_name) < 2:
+        return ""
+    names = [f"{person_name(name)} ({number:,})" for name, number in by_name.most_common()]
+    return f": {join_words(names) if len(names) <= _MAX_PEOPLE else list_names(names, _MAX_PEOPLE)}"
 
 
 def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from sourcelight.core.markup import code, count_of
@@ -132,12 +133,17 @@ def find_people(work: Work) -> Fact:
         f"{fact.number:,} {noun_for(merges, fact.number or 0)}{conditions(work)}.",
     )
     fact.number = None
+    busiest, (commits, _) = max(programs.items(), key=itemgetter(1), default=("", (0, 0)))
+    is_beaten = bool(programs) and not is_fewest and commits >= best
     fact.subject = (
-        f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if is_fewest else 'most'} "
+        f"{'Apart from bots, ' if is_beaten else ''}{names} {'have' if len(first) > 1 else 'has'} "
+        f"the {'fewest' if is_fewest else 'most'} "
         f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}{under}"
     )
-    if programs and not is_fewest and (busiest := max(programs.items(), key=lambda item: item[1]))[1][0] > best:
-        fact.sentences.append(f"{person_name(busiest[0])}, a bot, has more: {busiest[1][0]:,}.")
+    if is_beaten:
+        fact.sentences.append(
+            f"{person_name(busiest)}, a bot, has {'more' if commits > best else 'as many'}: {commits:,}."
+        )
 
     fact.rule += (
         " The table has one row per address, after the mailmap; the first sentence adds up all addresses of a name."
