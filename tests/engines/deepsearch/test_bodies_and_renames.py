@@ -111,6 +111,9 @@ FILES: dict[str | bytes, str | bytes | None] = {
     ),
     "src/reef.nim": "type\n  Surf* = enum\n    Swell, Chop = 2, # Old\n    Roll\n\n  Other = object\n    Gone: int\n\n"
     '  Odd = enum\n    Left = (1, "left"), Right\n',
+    "src/Silt.ps1": "enum Silt { Fine; Coarse = 2; Mixed }\n\nenum Weed\n{\n    Long # Short\n    Wide\n}\n",
+    "api/shoal.proto": "enum Shoal {\n  option allow_alias = true;\n  SMALL = 0; // TINY = 2;\n  LARGE = 1;\n}\n",
+    "api/tides.graphql": "enum Ebb {\n  SLOW FAST\n}\n",
     "src/App.php": "<?php\nnamespace Shore;\n\nuse Shore\\Bed;\n"
     "use Shore\\{Sand, Rock};\n\nclass App {\n    use Walks;\n}\n",
 }
@@ -154,6 +157,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
             "How many values does the Surf enum have?",
             "The body of `Surf` lists 3 members: `Swell`, `Chop` and `Roll` in",
         ),
+        ("Which values does Silt have?", "The body of `Silt` lists 3 members: `Fine`, `Coarse` and `Mixed` in"),
+        ("What are the values of Weed?", "The body of `Weed` lists 2 members: `Long` and `Wide` in"),
+        ("What are the values of Shoal?", "The body of `Shoal` lists 2 members: `SMALL` and `LARGE` in"),
         ("What are the members of the Wind enum?", "The body of `Wind` lists 2 members: `North` and `South` in"),
         ("What does src/Tide.java import?", "`src/Tide.java` imports `java.util.List` and `java.util.Map.*` "),
         ("Which modules does Sources/Lake.swift import?", "`Sources/Lake.swift` imports `Foundation` and `Pond` "),

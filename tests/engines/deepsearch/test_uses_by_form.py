@@ -284,6 +284,10 @@ def test_the_head_around_a_line_is_no_call(language: str, text: str, name: str) 
         ("Objective-C", "void turn(int a);", False),
         ("Elixir", "MapSet.turn(a)", False), ("Elixir", "Mill.MapSet.turn(a)", True), ("OCaml", "List.turn a", False),
         ("OCaml", "Mill.turn a", True), ("Common Lisp", "(turn 2)", True), ("Common Lisp", "(turn-all 2)", False),
+        ("PowerShell", '$a = "^$(turn git) (.*)"', True), ("PowerShell", "$a = '$(turn git)'", False),
+        ("PowerShell", '$a = "(turn git)"', False), ("Swift", 'print("a \\(turn(2)) b")', True),
+        ("Kotlin", 'print("a ${turn(2)}")', True), ("Kotlin", 'print("turn(2)")', False),
+        ("CoffeeScript", '"#{turn(2)}"', True), ("Julia", '"$(turn(2))"', True), ("Dart", "'${turn(2)}'", False),
     ],
 )  # fmt: skip
 def test_a_call_has_the_form_of_its_language(language: str, line: str, calls: bool) -> None:  # noqa: FBT001
@@ -327,10 +331,62 @@ def test_a_receiver_of_an_unknown_type_hides_no_call(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("line", ["(" * 990, "turn " * 200, "::turn" * 160, "a." * 500, "call x%" * 140, "new " * 250])
+def test_calls_of_tests_do_not_stand_for_uses_in_the_code(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({
+        "lib/Mill.psm1": "function Step-Wheel($a) { $a }\n\n$all = @{ Step = ${function:Step-Wheel} }\n",
+        "test/Mill.Tests.ps1": "It 'turns' { Step-Wheel 2 }\n",
+        "lib/mill.ts": "export function grindAll(x: number) { return x }\nregister({ run: grindAll })\n",
+        "test/mill.spec.ts": "import { grindAll } from '../lib/mill'\n\nit('grinds', () => { grindAll(1) })\n",
+    })  # fmt: skip
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert "line 2 of `lib/mill.ts`" in lead_of(engine, "Where is grindAll used?")
+    assert "line 3 of `lib/Mill.psm1`" in lead_of(engine, "Where is Step-Wheel used?")
+
+
+def test_calls_of_files_with_an_unknown_syntax_are_listed(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "mill")
+    repo.commit({
+        "mill.js": "function grindAll(x) { return x }\nfunction run() { return grindAll(1) }\nmodule.exports = run\n",
+        "lib/flow.js": (
+            "import type { A, B } from './a'\nfunction match (raw: string, a?: A, b?: ?B): B {\n  if (raw) {\n"
+            "    if (a && typeof a === 'object') {\n      a.params = {}\n    }\n    return grindAll(raw)\n  }\n}\n"
+        ),
+    })  # fmt: skip
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = lead_of(engine, "What calls grindAll?")
+    assert "line 7 of `lib/flow.js`" in lead
+    assert "params" not in lead
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(" * 990,
+        "$(" * 490,
+        '"' + "$(a" * 300,
+        "\\(" * 490 + '"',
+        "turn " * 200,
+        "::turn" * 160,
+        "a." * 500,
+        "call x%" * 140,
+        "new " * 250,
+    ],
+)
 def test_forms_are_read_in_linear_time(line: str) -> None:
     start = time.perf_counter()
-    for language in ("Fortran", "SQL", "D", "CoffeeScript", "Ruby", "Objective-C", "C++", "Groovy"):
+    for language in (
+        "PowerShell",
+        "Swift",
+        "Fortran",
+        "SQL",
+        "D",
+        "CoffeeScript",
+        "Ruby",
+        "Objective-C",
+        "C++",
+        "Groovy",
+    ):
         has_construction(line, "turn", language)
         has_reference(line, "turn", language)
         enclosing_function([(1, line), (2, f"  {line}")], 2, language)

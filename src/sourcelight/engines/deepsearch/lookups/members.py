@@ -131,6 +131,8 @@ def members_of(  # noqa: PLR0911 - one for each form of body
     # A generated file may have lines of any length.
     text = "\n".join(lines[first_line - 1 : first_line - 1 + _MAX_BODY_LINES])[:_MAX_BODY]
     text = _NO_CODE.sub(_blank, text)
+    if language == "PowerShell":
+        text = re.sub(r"<#.*?#>|#[^\n]*", _blank, text, flags=re.DOTALL)
     head_end = _head_end(text, word)
     if not head_end:
         return []
@@ -144,8 +146,12 @@ def members_of(  # noqa: PLR0911 - one for each form of body
     if language in {"Swift", "PHP", "Scala"}:
         return _members_after_case(outer, first_line)
 
+    separator = _SEPARATORS.get(language or "")
+    if separator is None:
+        return None
+    bare = _BARE_ATTRIBUTES.sub(_blank, outer)
     # What follows the first semicolon in Java, Kotlin and Dart are methods.
-    return _members_between_commas(_BARE_ATTRIBUTES.sub(_blank, outer).partition(";")[0], first_line)
+    return _members_between(bare.partition(";")[0] if separator == "," else bare, separator, first_line)
 
 
 def _nim_members(lines: Sequence[str], line: int, name: str) -> list[EnumMember] | None:
@@ -177,6 +183,20 @@ def _nim_members(lines: Sequence[str], line: int, name: str) -> list[EnumMember]
     return members
 
 
+_SEPARATORS = {
+    **dict.fromkeys(
+        (
+            *C_FAMILY, "C#", "D", "Dart", "GDScript", "Groovy", "Java", "JavaScript", "Kotlin", "Objective-C", "Rust",
+            "Solidity", "TSX", "TypeScript", "Vala",
+        ),
+        ",",
+    ),
+    **dict.fromkeys(("Protocol Buffer", "Haxe"), ";"),
+    "PowerShell": r"[;\n]",
+}  # fmt: skip
+"""Signs between the members of an enum, by language."""
+_NO_MEMBER = re.compile(r"\s*(?:option|reserved)\b")
+"""Statements beside the members of an enum of Protocol Buffers."""
 _WITH_MEMBERS = frozenset({"enum", "class", "type", "struct"})
 MAX_MEMBERS = 24
 """Members that a headline names."""
@@ -198,7 +218,7 @@ def _head_end(text: str, word: str) -> int:
     """Return where the body of an enum begins; 0 without a head that has the name, an expression, behind ``enum``."""
     # One search for each part: a pattern of the whole head takes cubic time for a line of `enum A enum A …`.
     head = text[: text.find("{") + 1][:_MAX_HEAD]
-    keyword = re.search(r"\benum\b", head)
+    keyword = re.search(r"(?i:\benum\b)", head)
     if keyword is None or re.search(r"[\n=;(){]", head[: keyword.start()]) is not None:
         return 0
 
@@ -225,13 +245,13 @@ def _body_of(text: str) -> str | None:
     return None
 
 
-def _members_between_commas(text: str, first_line: int) -> list[EnumMember] | None:
+def _members_between(text: str, separator: str, first_line: int) -> list[EnumMember] | None:
     members: list[EnumMember] = []
     start = 0
-    for end in [*(match.start() for match in re.finditer(",", text)), len(text)]:
+    for end in [*(match.start() for match in re.finditer(separator, text)), len(text)]:
         item_text, offset = text[start:end], start
         start = end + 1
-        if not item_text.strip():
+        if not item_text.strip() or (separator == ";" and _NO_MEMBER.match(item_text) is not None):
             continue
         match = _MEMBER.fullmatch(item_text)
         if match is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.file_kinds import TEST_FILES, is_test
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import (
@@ -27,8 +28,9 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries, make_que
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import holder_by_form
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
-from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, split_name
+from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, find_definitions, split_name
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import keys_around
+from sourcelight.engines.deepsearch.source.function_heads import has_function_head
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE, is_in_code_block
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -369,26 +371,25 @@ def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any], *, with_head
 
     With `with_head`, the line may be the first one of the function or class: a class has its base there.
     """
+    line = row["line_number"]
     around = definition_around(
         work,
         texts,
         row,
-        lambda definition: (
-            definition.kind in FUNCTIONS
-            and (with_head or definition.line != row["line_number"])
-            and definition.name not in KEYWORDS
-        ),
+        lambda item: item.kind in FUNCTIONS and (with_head or item.line != line) and item.name not in KEYWORDS,
     )
-    return around.name if around is not None else ""
+    target = work.inquiry.pins.of(row["repository"])
+    if around is None or target is None:
+        return ""
+    # Beside an error, a grammar may read a value as a function.
+    lines = texts.lines(target, row["path"])[around.line - 1 :]
+    is_sure = around.kind == "class" or has_function_head(lines, around.name, language_of(row["path"]) or "")
+    return around.name if is_sure else ""
 
 
 def _is_definition(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
     target = work.inquiry.pins.of(row["repository"])
-    definitions = None if target is None else texts.definitions(target, row["path"])
-    return any(
-        definition.name == name and definition.line == row["line_number"]
-        for definition in (definitions.definitions() if definitions else ())
-    )
+    return target is not None and definition_at(texts, target, row["path"], name, row["line_number"]) is not None
 
 
 def _is_in_code_block(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:

@@ -78,8 +78,15 @@ _TEXTS_BESIDE_PRIMES = re.compile(r"\"(?:[^\"\\]|\\.)*\"|(?<![\w')\]])'(?:[^'\\]
 _WITH_PRIMES = frozenset({
     "Haskell", "PureScript", "Elm", "OCaml", "F#", "Julia", "Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket",
 })  # fmt: skip
-_WITH_CODE_IN_TEXTS = frozenset({"Ruby", "Crystal", "Elixir"})
-_CODE_IN_TEXT = re.compile(r"#\{([^{}]*)\}")
+_HASH_BRACES, _DOLLAR_BRACES = re.compile(r"#\{([^{}]*)\}"), re.compile(r"\$\{([^{}]*)\}")
+_IN_BRACKETS = r"\(((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+)\)"
+_CODE_IN_TEXTS: Mapping[str, re.Pattern[str]] = {
+    **dict.fromkeys(("Ruby", "Crystal", "Elixir", "CoffeeScript"), _HASH_BRACES),
+    **dict.fromkeys(("Dart", "Kotlin", "Groovy", "Scala", "Haxe"), _DOLLAR_BRACES),
+    **dict.fromkeys(("PowerShell", "Julia"), re.compile(rf"\${_IN_BRACKETS}")),
+    "Swift": re.compile(rf"\\{_IN_BRACKETS}"),
+}
+"""Code within texts in double quotation marks, by language."""
 _SHELL_TEXTS = re.compile(r"\"(?:[^\"\\$`]|\\.|\$(?!\())*\"|'[^']*'")
 """Texts of a shell that run no command."""
 
@@ -195,7 +202,10 @@ def has_reference(line: str, name: str, language: str) -> bool:
 def _bare_code(line: str, language: str) -> str:
     """Return the beginning of a line without its texts and comments."""
     texts = _SHELL_TEXTS if language == "Shell" else _TEXTS_BESIDE_PRIMES if language in _WITH_PRIMES else _TEXTS
-    without_texts = texts.sub(_keep_code if language in _WITH_CODE_IN_TEXTS else '""', line[:_MAX_CALL_LINE])
+    code_in_text = _CODE_IN_TEXTS.get(language)
+    without_texts = texts.sub(
+        '""' if code_in_text is None else lambda text: _keep_code(text[0], code_in_text), line[:_MAX_CALL_LINE]
+    )
     return re.sub(_COMMENTS.get(language, r"\s(?://|#).*"), "", without_texts)
 
 
@@ -210,9 +220,9 @@ def without_shell_texts(line: str) -> str:
     return _SHELL_TEXTS.sub('""', line)
 
 
-def _keep_code(text: re.Match[str]) -> str:
-    """Return the code within a text, between quotation marks; a text between single ones has none."""
-    return " ".join(['""', *_CODE_IN_TEXT.findall(text[0])]) if text[0].startswith('"') else '""'
+def _keep_code(text: str, form: re.Pattern[str]) -> str:
+    """Return the code within a text, each part in brackets; a text in single quotation marks has none."""
+    return " ".join(['""', *(f"({part})" for part in form.findall(text))]) if text.startswith('"') else '""'
 
 
 _BEFORE_CALLS = frozenset([

@@ -265,3 +265,18 @@ MARKED_BODIES: Mapping[str, MarkedBody] = {
     ),
 }
 """By language. A function without its last line is a mistake of the program, so that nesting can be counted."""
+
+
+_OF_SCRIPTS = frozenset({"JavaScript", "TSX", "TypeScript"})
+_HEAD_LINES, _MAX_HEAD = 4, 500
+"""Lines and characters of a head that are read."""
+
+
+def has_function_head(lines: Sequence[str], name: str, language: str) -> bool:
+    """Return whether some lines begin with the head of a function: in JavaScript, a list or an arrow before a brace."""
+    if language not in _OF_SCRIPTS:
+        return True
+
+    behind = "\n".join(line[:_MAX_HEAD] for line in lines[:_HEAD_LINES]).partition(name)[2]
+    head = behind.partition("{")[0]
+    return "(" in head or "=>" in head

@@ -104,9 +104,13 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
 
     other_lines = _other_lines(work, texts, simple, rows.keys(), notes)
     is_of_code = not any(rank_of(path) for _, path, _ in rows)
-    is_only_one = len(callables) == 1 and is_no_plain_word(simple)
-    if is_of_code and is_only_one and any(line.has_call for line in other_lines):
-        # Where types aren't declared, a receiver tells nothing: all calls of the only thing of the name count.
+    is_only_one = len(callables) == 1
+    are_missing = any(line.has_call and (is_only_one or line.is_unread) for line in other_lines)
+    # Calls of tests alone would hide what the code does with the name, such as register it.
+    is_hidden = all(rank_of(path) for _, path, _ in rows) and any(not rank_of(line.key[1]) for line in other_lines)
+    if is_no_plain_word(simple) and (is_hidden or (is_of_code and are_missing)):
+        # Where types aren't declared, a receiver tells nothing: all calls of the only thing of the name count. So do
+        # those of files that no grammar could read.
         by_form = find_lines_with_calls(work, callables, simple, notes)
         if by_form is not None:
             return by_form
@@ -144,7 +148,7 @@ class _OtherLine:
     is_unread
         Whether it may call the function where no grammar reads it.
     has_call
-        Whether it has the form of a call, outside of tests, in a language that declares no types.
+        Whether it has the form of a call, outside of tests, in a language that declares no types or an unread file.
     """
 
     key: tuple[str, str, int]
@@ -168,10 +172,11 @@ def _other_lines(
         if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
             is_call = not rank_of(row["path"]) and call.search(row["line"] or "") is not None
             language = language_in(work, texts, row["repository"], row["path"])
-            may_call = language in _WITHOUT_TYPES and not rank_of(row["path"])
+            is_unread = is_unread_code(texts, target, row["path"])
+            may_call = (language in _WITHOUT_TYPES or is_unread) and not rank_of(row["path"])
             line = _OtherLine(
                 key=key,
-                is_unread=is_call or is_unread_code(texts, target, row["path"]),
+                is_unread=is_call or is_unread,
                 has_call=may_call and has_call(row["line"] or "", name, language),
             )
             other_lines.append(line)

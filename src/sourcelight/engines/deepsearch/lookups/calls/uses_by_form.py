@@ -141,6 +141,13 @@ def _forms_of_uses(work: Work, name: str, locations: Sequence[DefinitionLocation
     return [has_reference] if asks_for_uses(work) else [has_construction, has_reference]
 
 
+def _are_references(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether any of some lines of code has a name that isn't in a list of names or a text."""
+    return any(
+        has_reference(row["line"] or "", name, language_in(work, texts, row["repository"], row["path"])) for row in rows
+    )
+
+
 def _mentions(
     work: Work,
     texts: FileTexts,
@@ -176,8 +183,10 @@ def _mentions(
     test_rows = [] if main is lines else [row for row in lines if is_test(row["path"])]
     for has_form in forms:
         headline = headline or state_calls_by_form(work, texts, name, main, len(lines), has_form, test_rows)
-    for has_form in forms:
-        headline = headline or state_calls_by_form(work, texts, name, lines, len(lines), has_form)
+    # Calls of tests alone would hide lines of code that use the name in a form that isn't known.
+    if main is lines or not _are_references(work, texts, name, main):
+        for has_form in forms:
+            headline = headline or state_calls_by_form(work, texts, name, lines, len(lines), has_form)
 
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
