@@ -8,7 +8,7 @@ import pytest
 
 from engines.deepsearch.asking import lead_of
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.lookups.builds.workflows import ACTION
+from sourcelight.engines.deepsearch.lookups.builds.actions import ACTION
 from sourcelight.engines.deepsearch.lookups.initial_values import BEGINS_OPTIONS
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder

@@ -213,18 +213,17 @@ CLAIMS: Sequence[Claim] = (
         _PLACES,
         (
             "dependencies.find_dependency", "dependencies._state_related", "dependency_lists._state_list",
-            "workflows.find_action",
-            "dependency_lists.list_extra",
+            "actions.find_action", "dependency_lists.list_extra",
         ),
     ),
     Claim(
         ("No: no searched manifest lists `…` (…)", "No: `…` does not list `…`", "No: … do not list `…`"),
         "search",
         "No manifest contains the name, no line of a text file begins with it, and no manifest has a format that names "
-        "packages in its own way. For one package, "
-        "the sentence names its own manifests, and no manifest of a directory above contains the name.",
+        "packages in its own way. For one package, the sentence names its manifests, and no manifest of a directory "
+        "above contains the name. No line of a named workflow contains the last part of the name.",
         _PLACES,
-        ("dependencies._no_dependency",),
+        ("dependencies._no_dependency", "actions._find_unused"),
     ),
     Claim(
         ("`…` lists no … dependencies", "`…` lists no dependencies", "`…` list no…dependencies"),

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 
-_WORKFLOWS = r"^(\.github/workflows/[^/]+|\.gitlab-ci|\.travis|azure-pipelines[\w.-]*|\.circleci/config)\.ya?ml$"
+WORKFLOWS = r"^(\.github/workflows/[^/]+|\.gitlab-ci|\.travis|azure-pipelines[\w.-]*|\.circleci/config)\.ya?ml$"
+"""Regular expression for paths of workflows."""
 _KEYS = {
     "golang": "go", "nodejs": "node", "node.js": "node", ".net": "dotnet", "c#": "dotnet", "jdk": "java",
     "operating systems": "os", "operating system": "os", "oses": "os", "platforms": "os", "platform": "os",
 }  # fmt: skip
 _FURTHER_KEYS = {"java": "jdk", "python": "py", "rust": "toolchain", "dotnet": "sdk"}
-_MAX_FILES, _MAX_LINES, _MAX_LINE, _MAX_VALUES, _MAX_NAMED = 30, 2_000, 500, 24, 3
+MAX_FILES, MAX_LINES, MAX_LINE = 30, 2_000, 500
+_MAX_VALUES, _MAX_NAMED = 24, 3
 _OF_TESTS = re.compile(r"test|ci|build|check|main", re.IGNORECASE)
 
 
@@ -33,76 +34,6 @@ class _MatrixValue:
     line: int
 
 
-_USES = r"\s*(?:-\s+)?uses\s*:\s*[\"']?(?P<name>{name})@(?P<version>[\w./-]{{1,80}})[\"']?\s*(?:#.*)?$"
-ACTION = re.compile(r"[\w.-]{1,100}/[\w./-]{1,200}")
-"""The name of an action: an owner, a repository, and perhaps a directory."""
-_BARE_ACTION = re.compile(r"[\w.-]{1,100}-action|action-[\w.-]{1,100}", re.IGNORECASE)
-"""The name of an action without its owner, where it says what it is."""
-_BARE_NAME = re.compile(r"[\w.-]{3,100}")
-
-
-@dataclass(frozen=True, slots=True)
-class _ActionUse:
-    """A line of a workflow that uses an action: the name and version as written, and the statement that cites it."""
-
-    path: str
-    version: str
-    statement: Statement
-
-    @property
-    def workflow(self) -> str:
-        """The name of the workflow's file, without its ending."""
-        return self.path.rpartition("/")[2].partition(".")[0].lower()
-
-
-def find_action(work: Work, name: str, notes: list[str], *, any_owner: bool = False) -> Finding | None:
-    """Return the versions of an action that workflows use; None for another name, or one that no workflow uses.
-
-    Without its owner, only a name that says that it is an action counts, such as `upload-release-action`, unless
-    `any_owner` is true.
-    """
-    is_bare = any_owner and _BARE_NAME.fullmatch(name) is not None
-    if ACTION.fullmatch(name) is None and _BARE_ACTION.fullmatch(name) is None and not is_bare:
-        return None
-
-    queries = make_queries(work, f"type:path file:{quote_value(_WORKFLOWS)}")
-    uses = _uses_of_action(work, name, run_searches(work, queries, notes)[:_MAX_FILES])
-    if not uses:
-        return None
-
-    # A workflow that the question names decides, as in "the release workflow".
-    words = set(re.findall(r"[\w-]+", work.inquiry.question.lower()))
-    of_asked = [use for use in uses if use.workflow in words] or uses
-    first = of_asked[0].statement
-    if len({use.version for use in of_asked}) > 1:
-        first = Statement(f"{first.text}; other lines list it differently", first.evidence)
-
-    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=notes, heading="Other lists")
-    finding.details = [use.statement for use in uses if use is not of_asked[0]][: MAX_DETAILS - 1]
-    return finding
-
-
-def _uses_of_action(work: Work, name: str, rows: Sequence[Mapping[str, Any]]) -> list[_ActionUse]:
-    """Return the lines of some workflows that use an action."""
-    texts = FileTexts(work.context)
-    owner = "" if "/" in name else r"[\w.-]{1,100}/"
-    use = re.compile(_USES.format(name=f"{owner}{re.escape(name)}"), re.IGNORECASE)
-    uses = []
-    for row in rows:
-        target = work.inquiry.pins.of(row["repository"])
-        lines = texts.lines(target, row["path"])[:_MAX_LINES] if target is not None and row["path"] else []
-        for number, line in enumerate(lines, 1):
-            match = use.match(line[:_MAX_LINE])
-            if match is None or target is None:
-                continue
-
-            evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
-            text = f"{code(row['path'])} lists {code(match['name'])} {code(match['version'])}"
-            uses.append(_ActionUse(row["path"], match["version"], Statement(text, (evidence,))))
-
-    return uses
-
-
 def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the versions of a language, or the systems for `os`, that matrices of workflows list; None for none.
 
@@ -113,14 +44,14 @@ def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | N
     keys = [re.escape(word) for word in (key, _FURTHER_KEYS.get(key, "")) if word]
     key_pattern = rf"(?:{'|'.join(keys)})(?:[_-]?versions?|s)?"
     pattern = re.compile(rf"(?<![\w-])[\"']?({key_pattern})[\"']?\s*:\s*(.*)$", re.IGNORECASE)
-    queries = make_queries(work, f"type:path file:{quote_value(_WORKFLOWS)}")
+    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
     lists: list[tuple[str, list[_MatrixValue], tuple[FileEvidence, ...]]] = []
-    for row in run_searches(work, queries, notes)[:_MAX_FILES]:
+    for row in run_searches(work, queries, notes)[:MAX_FILES]:
         target = work.inquiry.pins.of(row["repository"])
         if target is None or not row["path"]:
             continue
 
-        lines = texts.lines(target, row["path"])[:_MAX_LINES]
+        lines = texts.lines(target, row["path"])[:MAX_LINES]
         entries = list(_of_matrices(lines, pattern, is_travis=row["path"].startswith(".travis")))
 
         # `matrix.os || 'ubuntu-latest'` has a value that no matrix lists.
@@ -153,7 +84,7 @@ def _of_matrices(lines: Sequence[str], pattern: re.Pattern[str], *, is_travis: b
     matrix = exclude = -1
     skip_until = 0
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         if number <= skip_until or not text.strip() or text.lstrip().startswith("#"):
             continue
 
@@ -183,7 +114,7 @@ def _values(lines: Sequence[str], number: int, indent: int, text: str) -> Iterat
             for item in text.strip("[ ").split(","):
                 if value := _bare(item):
                     yield value, number
-            text, number = re.sub(r"\s#.*$", "", lines[number][:_MAX_LINE]).strip(), number + 1
+            text, number = re.sub(r"\s#.*$", "", lines[number][:MAX_LINE]).strip(), number + 1
         for item in text.partition("]")[0].strip("[ ").split(","):
             if value := _bare(item):
                 yield value, number
@@ -194,7 +125,7 @@ def _values(lines: Sequence[str], number: int, indent: int, text: str) -> Iterat
             yield value, number
     else:
         for index, line in enumerate(lines[number:], number + 1):
-            match = re.match(r"(\s*)-\s+(.*)$", line[:_MAX_LINE])
+            match = re.match(r"(\s*)-\s+(.*)$", line[:MAX_LINE])
             if line.strip() and not line.lstrip().startswith("#") and (match is None or len(match[1]) < indent):
                 return
             item = re.sub(r"\s#.*$", "", match[2]).strip() if match is not None else ""

@@ -197,7 +197,7 @@ def read_lookup(text: str) -> Lookup | None:
     words = words.replace("swift-tools-version", "swift tools version")
     words = _DEPLOYMENT.sub(r"\g<system> version", words)
     words = _ATTRIBUTE.sub(r"`\g<name>`", words)
-    words = _OF_WORKFLOW.sub("does it use", words)
+    words = _OF_WORKFLOW.sub("does it need", words)
     if (match := _DEFINED_WITH_NOUN.match(words)) is not None:
         words = f"{match['start']} {match['name']} {words[match.end() :]}"
 

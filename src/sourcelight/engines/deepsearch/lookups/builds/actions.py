@@ -1,0 +1,203 @@
+"""Actions and reusable workflows that the workflows of continuous integration use, and their versions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.core.query.syntax.quoting import quote_value
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.builds.settings import find_key
+from sourcelight.engines.deepsearch.lookups.builds.workflows import MAX_FILES, MAX_LINE, MAX_LINES, WORKFLOWS
+from sourcelight.engines.deepsearch.lookups.manifests import normalize
+from sourcelight.engines.search import Target
+
+_USES = (
+    r"\s*(?:-\s+)?uses\s*:\s*[\"']?(?P<name>{name})@(?P<version>[\w./-]{{1,80}})[\"']?"
+    r"\s*(?:#\s*(?P<comment>[^#]{{0,60}}).*)?$"
+)
+ACTION = re.compile(r"[\w.-]{1,100}/[\w./-]{1,200}")
+"""The name of an action: an owner, a repository, and perhaps a directory."""
+_BARE_ACTION = re.compile(r"[\w.-]{1,100}-action|action-[\w.-]{1,100}", re.IGNORECASE)
+"""The name of an action without its owner, where it says what it is."""
+_BARE_NAME = re.compile(r"[\w.-]{3,100}")
+_WITHIN = r"(?:/[\w./-]{1,200})?"
+"""A directory of an action, or the file of a reusable workflow."""
+_VERSION_IN_COMMENT = re.compile(r"(?:[\w./-]{1,40}[@ ])?\s*(?P<version>v?\d[\w.-]{0,40})(?:\s|$)")
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
+_NAME_OF_WORKFLOW = re.compile(r"name\s*:\s*[\"']?(?P<name>[^\"'#]{1,80})")
+_ASKED = re.compile(
+    r"\b(?:the|its|our|in|by)\s+(?P<words>(?:[\w.-]{1,40}\s+){1,4}?)(?:(?:github|ci)\s+)?(?:actions?\s+)?"
+    r"(?:workflow|pipeline)(?:\s+file)?s?\b",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r"(?<![\w-])(?P<stem>[\w-]{1,60})\.ya?ml\b", re.IGNORECASE)
+_KEYS = {"rust": "toolchain", "erlang": "otp-version", "dart": "sdk"}
+"""Keys by which steps set up a language, where it isn't its name with "-version"."""
+_OF_ANY_WORKFLOW = frozenset(["github", "ci", "actions", "action", "the", "its", "our", "a", "any", "all", "same"])
+"""Words before "workflow" that choose none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Workflow:
+    """A file of a workflow: its path, its lines, and the words that name it."""
+
+    target: Target
+    path: str
+    lines: Sequence[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The name of the file without its ending, and the name that the workflow gives itself."""
+        heads = (_NAME_OF_WORKFLOW.match(line[:MAX_LINE]) for line in self.lines)
+        title = next((head["name"] for head in heads if head is not None), "")
+        stem = self.path.rpartition("/")[2].partition(".")[0]
+        return frozenset(normalize("-".join(name.split())) for name in (stem, title) if name.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class _ActionUse:
+    """A line of a workflow that uses an action: its name and version as written, and the statement that cites it."""
+
+    workflow: _Workflow
+    name: str
+    version: str
+    statement: Statement
+
+
+def find_action(work: Work, name: str, notes: list[str], *, any_owner: bool = False) -> Finding | None:
+    """Return the versions of an action that workflows use; None for another name, or one that no workflow uses.
+
+    Without its owner, only a name that says that it is an action counts, such as `upload-release-action`, unless
+    `any_owner` is true. A workflow that the question names has to use it: what others use is another version.
+    """
+    is_bare = any_owner and _BARE_NAME.fullmatch(name) is not None
+    if ACTION.fullmatch(name) is None and _BARE_ACTION.fullmatch(name) is None and not is_bare:
+        return None
+
+    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
+    workflows = _read_workflows(work, queries, notes)
+    selected = _workflows_of_question(work.inquiry.question, workflows)
+    uses = _uses_of_action(work, name, workflows)
+    of_question = [use for use in uses if use.workflow in selected]
+    if not of_question:
+        return _find_unused(work, name, selected, len(workflows), queries, notes)
+
+    first = of_question[0].statement
+    different = [use for use in of_question if use.version != of_question[0].version]
+    of_file = [use for use in different if use.workflow == of_question[0].workflow]
+    if of_file and len(of_file) == len(different):
+        versions = join_words(list(dict.fromkeys(code(use.version) for use in of_file))[:MAX_NAMED])
+        evidence = [use.statement.evidence[0] for use in of_file[:MAX_NAMED]]
+        first = Statement(f"{first.text}; other lines of the file list {versions}", (*first.evidence, *evidence))
+    elif different:
+        first = Statement(f"{first.text}; other lines list it differently", first.evidence)
+
+    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=notes, heading="Other lists")
+    remaining = [*of_question[1:], *(use for use in uses if use not in of_question)]
+    finding.details = [use.statement for use in remaining[: MAX_DETAILS - 1]]
+    return finding
+
+
+def find_workflow_runtime(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the version of a language that the only workflow of a question sets up; None for none or several."""
+    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
+    selected = _workflows_of_question(work.inquiry.question, _read_workflows(work, queries, notes))
+    key = _KEYS.get(name, f"{name}-version")
+    is_of_matrix = any("matrix." in line and key in line for workflow in selected for line in workflow.lines)
+    if len(selected) != 1 or is_of_matrix:
+        return None
+    return find_key(work, key, selected[0].path, notes)
+
+
+def names_workflow(question: str) -> bool:
+    """Return whether a question is about a workflow."""
+    return _ASKED.search(question) is not None
+
+
+def _find_unused(
+    work: Work, name: str, selected: Sequence[_Workflow], count: int, queries: list[str], notes: list[str]
+) -> Finding | None:
+    """Return that the workflow which a yes-or-no question names doesn't have an action in any line; else None."""
+    is_of_one = len(selected) == 1 and count > 1
+    if not is_of_one or notes or re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is None:
+        return None
+
+    workflow = selected[0]
+    tail = name.rpartition("/")[2].casefold()
+    if len(workflow.lines) >= MAX_LINES or any(tail in line.casefold() for line in workflow.lines):
+        return None
+    text = f"No: {code(workflow.path)} does not list {code(name)}"
+    return Finding(Statement(text), "dependency", queries=[join_queries(queries)], is_negative=True)
+
+
+def _read_workflows(work: Work, queries: list[str], notes: list[str]) -> list[_Workflow]:
+    texts = FileTexts(work.context)
+    workflows = []
+    for row in run_searches(work, queries, notes)[:MAX_FILES]:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None and row["path"]:
+            workflows.append(_Workflow(target, row["path"], tuple(texts.lines(target, row["path"])[:MAX_LINES])))
+
+    return workflows
+
+
+def _workflows_of_question(question: str, workflows: Sequence[_Workflow]) -> list[_Workflow]:
+    """Return the workflows that a question names, as in "the release workflow"; all where it names none.
+
+    None are left for a name that no workflow has.
+    """
+    files = {match["stem"].lower() for match in _FILE.finditer(question)}
+    of_file = [
+        workflow for workflow in workflows if files & {workflow.path.rpartition("/")[2].partition(".")[0].lower()}
+    ]
+    if of_file:
+        return of_file
+
+    match = _ASKED.search(question)
+    words = [word.lower() for word in match["words"].split()] if match is not None else []
+    while words and words[0] in _OF_ANY_WORKFLOW - {"ci"}:
+        del words[0]
+
+    name = normalize("-".join(words))
+    matching = [workflow for workflow in workflows if name in workflow.names]
+    if matching or not words or set(words) <= _OF_ANY_WORKFLOW:
+        return matching or list(workflows)
+    return [workflow for workflow in workflows if set(words) & _parts_of(workflow)] if len(words) == 1 else []
+
+
+def _parts_of(workflow: _Workflow) -> set[str]:
+    """Return the words of the names of a workflow."""
+    return {part for name in workflow.names for part in name.split("-")}
+
+
+def _uses_of_action(work: Work, name: str, workflows: Sequence[_Workflow]) -> list[_ActionUse]:
+    """Return the lines of some workflows that use an action."""
+    texts = FileTexts(work.context)
+    owner = "" if "/" in name else r"[\w.-]{1,100}/"
+    use = re.compile(_USES.format(name=f"{owner}{re.escape(name)}{_WITHIN}"), re.IGNORECASE)
+    uses = []
+    for workflow in workflows:
+        for number, line in enumerate(workflow.lines, 1):
+            match = use.match(line[:MAX_LINE])
+            if match is None:
+                continue
+
+            path = workflow.path
+            evidence = texts.evidence(workflow.target, path, number, number, "read", 1.0)
+            version = match["version"]
+            # A commit says little: the comment beside it has the version that people know.
+            comment = _VERSION_IN_COMMENT.match(match["comment"] or "")
+            is_commit = _COMMIT.fullmatch(version) is not None
+            beside = f" ({code('# ' + comment['version'])})" if comment is not None and is_commit else ""
+            text = f"{code(path)} lists {code(match['name'])} {code(version)}{beside}"
+            uses.append(_ActionUse(workflow, match["name"], version, Statement(text, (evidence,))))
+
+    # An action of exactly the name comes before those of its directories.
+    exact = [item for item in uses if normalize(name) in {normalize(item.name), normalize(item.name.partition("/")[2])}]
+    return exact or uses

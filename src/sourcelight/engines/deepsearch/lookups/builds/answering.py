@@ -1,0 +1,116 @@
+"""Answer questions about manifests and other build files: choose what reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from sourcelight.engines.deepsearch.evidence.model import Finding
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.lookups.builds.actions import (
+    find_action,
+    find_workflow_runtime,
+    names_workflow,
+)
+from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
+from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
+from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies, list_extra
+from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_called, is_repository
+from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
+from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions
+from sourcelight.engines.deepsearch.question.lookups import Lookup
+
+_VENDOR = re.compile(r"(?:apache|google|microsoft|spring|facebook|jetbrains|eclipse|gnu)-", re.IGNORECASE)
+"""The first word of a name that people say, and that its package leaves out: "Apache Ignite" is ignite."""
+
+
+def find_package_answer(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return what manifests say about a package, by the likeliest spellings of a name of several words."""
+    names = [lookup.name]
+    if lookup.is_free and "-" in lookup.name:
+        names += [lookup.name.replace("-", ""), _VENDOR.sub("", lookup.name)]
+
+    findings = (_find_package(replace(lookup, name=name), work, notes) for name in dict.fromkeys(names))
+    return next((finding for finding in findings if finding is not None), None)
+
+
+def _find_package(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return what manifests say about a package; about the repository itself, its version."""
+    if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
+        return find_field(work, "version", "", "", "", notes)
+    action = find_action(work, lookup.name, notes)
+    if action is not None:
+        return action
+
+    owner = lookup.owner or _package_named(work)
+    question = PackageQuestion(lookup.name, owner, lookup.group, lookup.asks, lookup.is_free, lookup.subject)
+    finding = find_dependency(work, question, notes)
+    is_of_all = bool(owner) and (is_repository(work, owner) or is_called(work, owner))
+    if finding is None and lookup.asks == "version" and is_of_all:
+        # The package of the repository has no list with it: a list for all of the work may, such as a Gemfile.
+        finding = find_dependency(work, replace(question, owner=""), notes)
+    if finding is None and lookup.asks == "version":
+        finding = find_version_key(work, lookup.name, notes)
+
+    # Without its owner, an action has the name of a repository, which a package could have, too.
+    if finding is None and lookup.asks == "version":
+        finding = find_action(work, lookup.name, notes, any_owner=True)
+
+    return finding
+
+
+def find_required_runtime(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return the version of a language or a tool that a project requires; a tool may be one of its packages, too."""
+    if names_workflow(work.inquiry.question):
+        # What a workflow runs with is no version that the project requires.
+        return find_workflow_runtime(work, lookup.name, notes)
+
+    runtime = find_runtime(work, lookup.name, lookup.owner, notes)
+    if runtime is not None or lookup.name not in _TOOLS:
+        return runtime
+    return _find_package(replace(lookup, kind="dependency", asks="version"), work, notes)
+
+
+_TOOLS = frozenset(["gradle", "maven", "sbt", "bazel", "mill", "cabal", "dune", "meson", "gleam"])
+"""Tools that projects also list as packages, or whose version a key of a build has."""
+
+
+def _package_named(work: Work) -> str:
+    """Return the name of the repository if the question calls it a package: one of several may have its name."""
+    names = work.inquiry.pins.short_names
+    noun = r"(?:package|crate|gem|library|chart|module)"
+    is_named = [
+        name for name in names if re.search(rf"\b{re.escape(name)}\s+{noun}\b", work.inquiry.question, re.IGNORECASE)
+    ]
+    return is_named[0] if len(is_named) == 1 else ""
+
+
+def find_build_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return what build files have of a field, such as a license, a script or an extra."""
+    kind, name = lookup.symbol_kind, lookup.name
+    if kind == "command" and lookup.owner and not is_repository(work, lookup.owner):
+        return None  # "how do I build URLs"
+
+    if kind == "image":
+        return find_base_image(work, name, notes, lookup.owner)
+
+    find = _OF_FIELDS.get(kind)
+    return find_field(work, kind, name, lookup.owner, lookup.group, notes) if find is None else find(work, name, notes)
+
+
+_ACTIONS = {"compile": "build"}
+_OF_FIELDS: Mapping[str, Callable[[Work, str, list[str]], Finding | None]] = {
+    "manager": lambda work, _, notes: find_key(work, "packageManager", "", notes),
+    "tested": find_tested_versions,
+    "command": lambda work, name, notes: find_command(work, _ACTIONS.get(name.lower(), name.lower()), notes),
+    "extra": list_extra,
+}
+"""Functions that answer questions about build files that aren't about one field of a manifest, by kind."""
+
+
+def find_package_list(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """List what a manifest lists: of the repository, or of the package that the question names."""
+    package = "" if lookup.name == "dependencies" else lookup.name
+    return list_dependencies(work, lookup.owner, package, notes)
