@@ -76,6 +76,39 @@ def test_nothing_of_a_hostile_repository_runs_or_asks_the_network(pages: list[Pa
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_table_wider_than_its_page_has_a_shadow_where_more_columns_are(pages: list[Path], scheme: str) -> None:
+    """Systems that hide scroll bars showed nothing of the columns beyond the edge."""
+    with lab.chromium_page(width=500) as page:
+        page.emulate_media(color_scheme=scheme)
+        page.goto(pages[0].as_uri())
+        wide = page.locator(".sl-wide").first
+        assert wide.evaluate("box => box.scrollWidth > box.clientWidth + 50")
+        # Without its table, whose texts would be compared too.
+        wide.evaluate("box => { box.firstChild.style.visibility = 'hidden'; }")
+        start = wide.screenshot()
+        wide.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+        end = wide.screenshot()
+        wide.evaluate("box => { box.style.background = 'none'; }")
+        bare = wide.screenshot()
+    edges = [_has_shadows(image, bare) for image in (start, end)]
+    assert edges == [(False, True), (True, False)]
+
+
+def _has_shadows(image: bytes, bare: bytes) -> tuple[bool, bool]:
+    """Whether the left and the right edge differ from the ground."""
+    import io
+
+    from PIL import Image, ImageChops
+
+    both = [Image.open(io.BytesIO(data)).convert("RGB") for data in (image, bare)]
+    width, height = both[0].size
+    difference = ImageChops.difference(*both)
+    boxes = (0, 0, 4, height // 2), (width - 4, 0, width, height // 2)
+    left, right = (max(difference.crop(box).convert("L").tobytes()) > 20 for box in boxes)
+    return left, right
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_number_and_no_time_is_broken_across_lines(pages: list[Path], scheme: str) -> None:
     with lab.chromium_page() as page:
         page.emulate_media(color_scheme=scheme)

@@ -12,6 +12,7 @@ import pytest
 
 import sourcelight as sl
 from client.scripted import run
+from sourcelight.client.factory import display_path
 from sourcelight.display.notebook import ProgressSnapshot
 from sourcelight.testing import RepositoryBuilder
 
@@ -136,3 +137,32 @@ def test_opening_can_be_interrupted(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         sl.open(folder, index_workers=1, progress=press)
     assert displayed[-1].phase == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("address", "title"),
+    [
+        ("https://ann:s3cret@127.0.0.1:1/x/y?key=s3cret", "https://127.0.0.1:1/x/y"),
+        ("https://s3cret@127.0.0.1:1/x", "https://127.0.0.1:1/x"),
+        ("https://ann:s3/cret@127.0.0.1:1/x", "https://127.0.0.1:1/x"),
+        ("https://[s3cret@/x", "https"),
+        ("git@127.0.0.1:x", "git@127.0.0.1:x"),
+    ],
+)
+def test_a_progress_box_has_no_credentials(tmp_path: Path, address: str, title: str) -> None:
+    """Its title was the address, with a token, and notebooks store it."""
+    assert display_path(address) == title
+    if address.startswith("https://ann:s3cret@"):
+        displayed: list[ProgressSnapshot] = []
+        with pytest.raises(sl.SourcelightError):
+            sl.open(address, index_dir=tmp_path / "index", progress=displayed.append)
+        assert displayed
+        assert not any("s3cret" in str(snapshot) for snapshot in displayed)
+
+
+def test_a_progress_box_does_not_name_the_home_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "ann"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "ann"))
+    paths = [tmp_path / "ann", tmp_path / "ann" / "src", tmp_path / "anna" / "src", Path("src")]
+    expected = ["~", str(Path("~") / "src"), str(tmp_path / "anna" / "src"), "src"]
+    assert [display_path(str(path)) for path in paths] == expected

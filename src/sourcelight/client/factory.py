@@ -8,7 +8,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from sourcelight.client.portal import call
 from sourcelight.client.progress import painting, warn
@@ -283,7 +285,7 @@ async def _open_embedded(  # noqa: PLR0913 - those of `open`
 ) -> Any:
     _check_paths(paths)
     cancellation = Cancellation()
-    state = IndexState(", ".join(os.fspath(path) for path in paths))
+    state = IndexState(", ".join(display_path(os.fspath(path)) for path in paths))
 
     def open_backend() -> Any:
         # Imported here: it loads the engines, which a client of a service never needs.
@@ -340,6 +342,25 @@ async def _open_embedded(  # noqa: PLR0913 - those of `open`
         warn(UserWarning(text))
 
     return backend
+
+
+def display_path(path: str) -> str:
+    """Return a path or an address for a progress box, which notebooks store and people share.
+
+    An address loses its user name, password and query, and a path the home directory, which has the name of a user.
+    """
+    if "://" in path and _URL.match(path):
+        try:
+            parts = urlsplit(path)
+            # A password with a slash in it ends in the path.
+            if "@" in parts.path:
+                return f"{parts.scheme}://{parts.path.rpartition('@')[2]}"
+            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        except ValueError:
+            return path.partition("://")[0]
+
+    home = str(Path("~").expanduser()).rstrip(os.sep)
+    return "~" + path.removeprefix(home) if home and f"{path}{os.sep}".startswith(home + os.sep) else path
 
 
 def _build_more(engine: Any) -> None:

@@ -62,6 +62,17 @@ background:var(--sl-back);color:var(--sl-text)}
 .sl-report figcaption{font-weight:600;margin-bottom:.3em}
 """
 
+# Shadows at the edges of a table that is wider than its page: systems that hide scroll bars show nothing else of it. At
+# an end, a cover of the page's color, which moves with the table, hides the shadow. Layers: two covers, two shadows.
+_WIDE_CSS = """
+.sl-report .sl-wide{--ground:var(--jp-layout-color0,var(--vscode-editor-background,Canvas));
+background:linear-gradient(to right,var(--ground) 40%,transparent) left/3rem 100% no-repeat local,
+linear-gradient(to left,var(--ground) 40%,transparent) right/3rem 100% no-repeat local,
+linear-gradient(to right,rgba(127,127,127,.5),transparent) left/1rem 100% no-repeat scroll,
+linear-gradient(to left,rgba(127,127,127,.5),transparent) right/1rem 100% no-repeat scroll}
+@media print{.sl-report .sl-wide{background:none}}
+"""
+
 _DARK_LINKS_CSS = "--link:#8ab4f8;"
 """Links on a dark ground: the color of `_SHARED_CSS` would be too dark."""
 
@@ -128,7 +139,7 @@ def page(report: ReportContent) -> str:
 
 def fragment(report: ReportContent) -> str:
     """Return the report as a cell's output."""
-    return f"<style>{_fragment_style()}</style>{_body(report, top=2)}"
+    return f"<style>{_fragment_style()}{_WIDE_CSS}</style>{_body(report, top=2)}"
 
 
 def figure_fragment(figure: Figure) -> str:
@@ -342,7 +353,9 @@ def _class(value: object, column: str) -> str:
 def _page_style(title: str) -> str:
     """Return the style of a page; its printed pages have the title and their number at the foot."""
     shared_css = _SHARED_CSS % theme_variables("light")
-    return shared_css + _PAGE_CSS % (theme_variables("dark") + _DARK_LINKS_CSS, _css_text(one_line(title, 90)))
+    return (
+        shared_css + _WIDE_CSS + _PAGE_CSS % (theme_variables("dark") + _DARK_LINKS_CSS, _css_text(one_line(title, 90)))
+    )
 
 
 def _fragment_style() -> str:
