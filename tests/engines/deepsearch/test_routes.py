@@ -59,6 +59,14 @@ def open_valve():
     return os.environ.get("VALVE_PORT", "1")
 
 
+def run_pump(target):
+    """Run a pump, whose target can read the level::
+
+        level = os.environ["PUMP_LEVEL"]
+    """
+    return target
+
+
 def lonely_helper():
     return None
 
@@ -162,6 +170,11 @@ def test_every_cited_line_has_what_the_sentence_says(tanks: LocalEngine) -> None
 )
 def test_what_no_line_proves_is_left_to_the_ranking(tanks: LocalEngine, question: str) -> None:
     assert "Most relevant" in research(tanks, question).text.split("\n## ")[0]
+
+
+def test_no_example_in_a_docstring_reads_a_variable(tanks: LocalEngine) -> None:
+    assert "PUMP_LEVEL" not in lead_of(research(tanks, "Which environment variables does tanks read?"))
+    assert "is read" not in lead_of(research(tanks, "Where is the environment variable PUMP_LEVEL read?"))
 
 
 def test_a_quote_ends_with_the_function_around_the_line(tanks: LocalEngine) -> None:

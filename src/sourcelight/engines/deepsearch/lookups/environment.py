@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     run_searches,
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, language_at
+from sourcelight.engines.deepsearch.lookups.recount import rows_of_code
 from sourcelight.engines.deepsearch.lookups.uses import (
     FUNCTIONS,
     definition_around,
@@ -104,17 +105,18 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
     first_rows: dict[str, dict[str, Any]] = {}
     helpers: dict[str, None] = {}
     is_unresolved = False
-    for row in sorted(rows, key=lambda row: (row["path"], row["line_number"])):
-        if is_code(row):
-            for match in VARIABLE.finditer(row["line"]):
-                if not match[2]:
-                    first_rows.setdefault(match[1], row)
-            for match in _CHECKED.finditer(row["line"]):
+    ordered = sorted(filter(is_code, rows), key=lambda row: (row["path"], row["line_number"]))
+    code_lines = rows_of_code(texts, work, ordered)
+    for row in code_lines:
+        for match in VARIABLE.finditer(row["line"]):
+            if not match[2]:
                 first_rows.setdefault(match[1], row)
-            for match in _BY_PARAMETER.finditer(row["line"]):
-                helper = _helper_around(work, texts, row, match[1])
-                is_unresolved = is_unresolved or not helper
-                helpers |= {helper: None} if helper else {}
+        for match in _CHECKED.finditer(row["line"]):
+            first_rows.setdefault(match[1], row)
+        for match in _BY_PARAMETER.finditer(row["line"]):
+            helper = _helper_around(work, texts, row, match[1])
+            is_unresolved = is_unresolved or not helper
+            helpers |= {helper: None} if helper else {}
 
     for helper in helpers:
         called = make_queries(work, rf"case:yes type:file /\b{escape_regexp(helper)}\(\s*[\"'][A-Za-z_]/")
@@ -125,7 +127,8 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
                 first_rows.setdefault(call_match[1], row)
 
     # Tests and examples read their own variables, which aren't the program's.
-    other = [row for row in rows if not is_code(row)]
+    of_code = {(row["repository"], row["path"], row["line_number"]) for row in code_lines}
+    other = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in of_code]
     scripts, programs = _count_scripts(work, texts, notes)
     elsewhere = {match[1] for row in other for match in VARIABLE.finditer(row["line"]) if not match[2]}
     return _Variables(first_rows, queries, is_unresolved, bool(elsewhere - first_rows.keys()), scripts, programs)

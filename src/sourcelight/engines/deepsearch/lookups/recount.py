@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -74,6 +74,19 @@ def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iter
     """Yield the lines of a file, from 1, without comments and multi-line strings."""
     target = work.inquiry.pins.of(repository)
     return iter(()) if target is None else lines_of_code(texts.lines(target, path), language_at(texts, target, path))
+
+
+def rows_of_code(texts: FileTexts, work: Work, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines that are code, rather than in a comment or a text over several lines."""
+    numbers: dict[tuple[str, str], set[int]] = {}
+    selected = []
+    for row in rows:
+        file = (row["repository"], row["path"])
+        if file not in numbers:
+            numbers[file] = {number for number, _ in code_lines(texts, work, *file)}
+        if row["line_number"] in numbers[file]:
+            selected.append(row)
+    return selected
 
 
 def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Location, ClassHead]) -> set[Location] | None:

@@ -241,7 +241,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = FileTexts(work.context)
     key = re.compile(rf"[\"'`]-{{0,2}}{re.escape(name)}[\"'`=\s:,]|process\.env\.{re.escape(name)}\b")
-    using = [row for row in rows if is_code(row) and key.search(row["line"])]
+    using = recount.rows_of_code(texts, work, (row for row in rows if is_code(row) and key.search(row["line"])))
     if not using:
         return None
 

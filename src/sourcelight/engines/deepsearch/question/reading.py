@@ -94,6 +94,7 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     period = take_period(marked_text, now)
     base, head = take_range(marked_text, paths)
     mark_names(marked_text)
+    _mark_files(marked_text, paths)
     _mark_folders(marked_text, paths)
     mark_languages(marked_text)
     fields_of_all: dict[str, Any] = {"period": period, "base": base, "head": head}
@@ -155,6 +156,24 @@ _FILE_EACH = re.compile(
     r"(?: (?:folder|directory|dir))?\s*\??",
     re.IGNORECASE,
 )
+
+
+def _mark_files(marked_text: MarkedText, paths: QuestionPaths) -> None:
+    """Read a name as a path in a question for a person or a date if a file is called so.
+
+    Names of files without a known ending, such as ``DESCRIPTION`` and ``BUILD.bazel``, have the form of names in code.
+    """
+    if WHO.search(marked_text.text) is None and WHEN.search(marked_text.text) is None:
+        return
+
+    for number, mark in enumerate(marked_text.marks):
+        if mark.kind not in {"N", "Q"} or f"⟨{mark.kind}{number}⟩" not in marked_text.text:
+            continue
+        scope = paths.find(mark.text)
+        is_same = scope is not None and scope.is_file and (scope.glob == mark.text or "." in mark.text)
+        if is_same and re.search(r"[*\s]", mark.text) is None:
+            marked_text.text = marked_text.text.replace(f"⟨{mark.kind}{number}⟩", f"⟨P{number}⟩")
+            marked_text.marks[number] = replace(mark, kind="P")
 
 
 def _mark_folders(marked_text: MarkedText, paths: QuestionPaths) -> None:

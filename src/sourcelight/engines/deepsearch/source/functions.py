@@ -48,7 +48,7 @@ def enclosing_function(  # noqa: PLR0911 - one for each family
     """
     language = SAME_FORMS.get(language, language) if language not in LISPS else language
     if language in _WITH_HERE_DOCUMENTS:
-        lines = _without_here_documents(lines, number)
+        lines = _without_here_documents(lines, number, language)
 
     before = [line for index, line in lines if number - _MAX_FUNCTION_LINES < index <= number]
     if language in LISPS:
@@ -191,13 +191,16 @@ def name_before_list(lines: Sequence[str], number: int, column: int) -> tuple[st
     return None
 
 
-_HERE_DOCUMENT = re.compile(r"<<[~-]?\s*(?:trim\s+|eval\s+)*[\"']?(?P<end>[A-Za-z_.]\w*)|@(?P<quote>[\"'])\s*$")
+_HERE_DOCUMENT = re.compile(r"<<[~-]?\s*(?:trim\s+|eval\s+)*[\"']?(?P<end>[A-Za-z_.]\w*)")
+_HERE_TEXT = re.compile(r"@(?P<quote>[\"'])\s*$")
+"""The beginning of a text of PowerShell; elsewhere, a line may end like this: ``cd "$@"``."""
 _ENDS_OF_TEXTS = frozenset({'"@', "'@"})
 """Ends of texts of PowerShell, behind which a line goes on."""
 
 
-def _without_here_documents(lines: Sequence[tuple[int, str]], number: int) -> list[tuple[int, str]]:
+def _without_here_documents(lines: Sequence[tuple[int, str]], number: int, language: str) -> list[tuple[int, str]]:
     """Leave out the texts that begin behind ``<<END`` and end with a line ``END``, but not the line asked about."""
+    opening = _HERE_TEXT if language == "PowerShell" else _HERE_DOCUMENT
     ends = {line.strip() for _, line in lines}
     code_lines: list[tuple[int, str]] = []
     end = ""
@@ -207,11 +210,10 @@ def _without_here_documents(lines: Sequence[tuple[int, str]], number: int) -> li
             if index != number:
                 continue
         else:
-            match = _HERE_DOCUMENT.search(line[:_MAX_HEAD_CHARACTERS])
-            # Without a line that ends it, it shifts a number.
-            end = match["end"] if match is not None and match["end"] in ends else ""
-            if match is not None and match["quote"]:
-                end = f"{match['quote']}@"
+            match = opening.search(line[:_MAX_HEAD_CHARACTERS])
+            end = "" if match is None else f"{match['quote']}@" if language == "PowerShell" else match["end"]
+            # Without a line that ends it, `<<` shifts a number.
+            end = end if end in ends or language == "PowerShell" else ""
 
         code_lines.append((index, line))
 

@@ -35,6 +35,12 @@ _OF_EXISTENCE = re.compile(
 _MAX_MODIFIERS = 0.34
 """Share of the words of a question that may describe its subject: the files must have the subject itself."""
 
+_OF_FORM_TEXT = """
+outside inside within beyond besides beside apart aside except excluding including upper lower bound bounds overall
+"""
+_OF_FORM = frozenset(_OF_FORM_TEXT.split())
+"""Words that say where something is looked for, or which end of a range is meant, rather than what."""
+
 _COMMIT = re.compile(r"(?=[a-f]*\d)[\da-f]{7,40}")
 """The id of a commit, which is in no file and yet known."""
 
@@ -120,11 +126,14 @@ def without_modifiers(absent: Sequence[str], words: Sequence[str], question: str
     question
         The question. If it asks whether something exists, every word counts.
     """
+    absent = [word for word in absent if word not in _OF_FORM]
     if _OF_EXISTENCE.search(question) is not None:
         return tuple(absent)
 
     prose = [word for word in absent if word.islower() and not is_name(word)]
-    if len(prose) > len(set(words)) * _MAX_MODIFIERS:
+    # A name that files have is what such a question is about.
+    has_subject = any(is_name(word) and word not in absent for word in words)
+    if len(prose) > len(set(words)) * _MAX_MODIFIERS and not has_subject:
         return tuple(absent)
 
     return tuple(word for word in absent if word not in prose)

@@ -12,11 +12,13 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, language_at
 from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
 from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, words_in_name
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
-from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, lines_of_code
+from sourcelight.engines.deepsearch.source.literals import TEXT, without_texts
+from sourcelight.engines.search import Target
 
 _MAX_ROWS, _MAX_LINE, _ITEM_LINES, _BLOCK_LINES = 8_000, 400, 8, 30
 _VALUE = (
@@ -116,6 +118,9 @@ def find_stated(
 
         work.inquiry.context.cancellation.check()
         lines = texts.lines(target, path)
+        if not is_document and _is_code(texts, target, path, row["line_number"]):
+            continue
+
         definitions = texts.definitions(target, path)
         around = " ".join(
             f"{definition.name} {definition.container}"
@@ -138,6 +143,22 @@ def find_stated(
     order = max(((share, -item.rank) for share, item in candidates), default=(0, 0))
     best = [item for share, item in candidates if (share, -item.rank) == order]
     return best if len({_bare(item.value) for item in best}) == 1 else []
+
+
+def _is_code(texts: FileTexts, target: Target, path: str, number: int) -> bool:
+    """Return whether what a line (from 1) says of a default is neither in a comment nor in a text: ``DEFAULT=true``."""
+    lines = texts.lines(target, path)
+    line = lines[number - 1]
+    match = next((statement for pattern in _STATED if (statement := pattern.search(line)) is not None), None)
+    if match is None or _MARK.search(without_texts(line)[: match.start()]) is not None:
+        return False
+    if any(text.start() < match.start() < text.end() for text in TEXT.finditer(line)):
+        return False
+    return any(index == number for index, _ in lines_of_code(lines, language_at(texts, target, path)))
+
+
+_MARK = re.compile(r"(?:^|\s)(?:#|//|/\*|\*|--|;|%)")
+"""The beginning of a comment."""
 
 
 def _bare(value: str) -> str:

@@ -208,3 +208,19 @@ def search_words(question: ValueQuestion) -> Iterator[str]:
 
     if question.nouns:
         yield from (noun for noun in question.nouns if len(noun) > _MIN_SHORT)
+
+
+_SETTING = re.compile(
+    r"(?i)(?<![a-z])(?:set|with|override|update|use|patch|change)_?(?:option|config|setting|attr|field|param)\w*\s*$"
+)
+_SETTING_IN_R = re.compile(r"(?<![\w.])options\s*$")
+
+
+def sets_option(before: str, path: str) -> bool:
+    """Return whether the call whose name ends a text sets an option for the code around it.
+
+    ``override_settings(`` and ``set_option(`` do, and ``options(`` of R.
+    """
+    return _SETTING.search(before) is not None or (
+        path.endswith((".R", ".r")) and _SETTING_IN_R.search(before) is not None
+    )

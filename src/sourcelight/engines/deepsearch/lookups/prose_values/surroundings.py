@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.branches import is_set_a
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import comments_about
-from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_written, last_part
+from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_written, last_part, sets_option
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
 from sourcelight.engines.deepsearch.source.functions import enclosing_function, types_around
@@ -264,6 +264,8 @@ def _read_bracket(lines: Sequence[str], item: BindingMatch) -> bool:
                 if holder is not None and (name or re.search(rf"{re.escape(holder.name)}\s*(?:<[^<>]*>)?\s*$", before)):
                     item.parameter_of = holder
                     return False
+                if sets_option(before, item.path):
+                    return True
                 if _OF_CONDITION.search(before) is not None or _REGISTERING.search(before) is not None:
                     return False
 

@@ -1,0 +1,66 @@
+"""Sentences that misled a reader of real repositories: what was dropped, taken for something else, or said too much."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engines.deepsearch.asking import engine_for, lead_of
+from sourcelight.backends.embedded import open_engine
+from sourcelight.testing import RepositoryBuilder
+
+Files = dict[str | bytes, str | bytes | None]
+
+
+def test_a_quoted_list_of_arguments_begins_no_text_of_several_lines(tmp_path: Path) -> None:
+    """A line that ends with `"$@"`, or with an address, ended the search for the function around all later lines."""
+    shell = 'reel_cd() {\n  \\cd "$@"\n}\n\nreel_pull() {\n  reel_cut 1\n}\n\nreel_cut() {\n  true\n}\n'
+    perl = (
+        'sub wind\n{\n    my $x = shift;  # rid of "user@"\n    return $x;\n}\n\n'
+        "sub unwind\n{\n    my $x = shift;\n    spool_out($x);\n}\n\nsub spool_out\n{\n    return 1;\n}\n"
+    )
+    files: Files = {"reel.sh": shell, "lib/Reel.pm": perl}
+    engine = engine_for(tmp_path, files)
+    assert "in `reel_pull` (line 6 of `reel.sh`)" in lead_of(engine, "What calls reel_cut?")
+    assert "in `unwind` (line 10 of `lib/Reel.pm`)" in lead_of(engine, "What calls spool_out?")
+
+
+def test_where_something_is_looked_for_is_never_absent(tmp_path: Path) -> None:
+    code = "package reel\n\nfunc Fail() int {\n\treturn 1\n}\n\nfunc Run() int {\n\treturn Fail()\n}\n"
+    engine = engine_for(tmp_path, {"reel.go": code})
+    assert "`outside`" not in lead_of(engine, "What calls Fail outside of main?")
+    assert "`upper`" not in lead_of(engine, "What's the upper bound on Fail?")
+    assert lead_of(engine, "Does it support websockets?").startswith("No searched file has `websockets`")
+
+
+def test_an_assignment_called_default_is_no_documentation(tmp_path: Path) -> None:
+    shell = (
+        'reel_print() {\n  ALIAS="${1-}"\n  if [ -z "${ALIAS}" ]; then\n    return 1\n  fi\n'
+        '  COLORS="${COLORS-}" DEFAULT=true reel_show "${ALIAS}"\n}\n'
+    )
+    engine = engine_for(tmp_path, {"reel.sh": shell})
+    assert "documentation" not in lead_of(engine, "What is the default alias?")
+
+
+def test_an_option_set_for_a_while_is_no_default(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "reel")
+    ticking = "tick <- function(time) {\n  old <- options(reel.show_after = 0)\n  on.exit(options(old))\n  time\n}\n"
+    later = 'show <- function(start) {\n  start + getOption("reel.show_after", 2)\n}\n'
+    repo.commit({"R/tick.R": ticking, "R/show.R": later}, "Add the reel")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert "set to `0`" not in lead_of(engine, "What is reel.show_after's default?")
+    assert "set to `0`" not in lead_of(engine, "What is the default of show_after?")
+
+
+def test_a_file_without_a_known_ending_has_a_history(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "reel")
+    repo.commit(
+        {"BUILD.reel": "a\n", "DESCRIPTION": "Package: reel\n"}, "Add the build", author="Ada <ada@example.org>"
+    )
+    note = {"notes.md": "The DESCRIPTION says more than BUILD.reel.\n"}
+    repo.commit(note, "Add notes", author="Grace <grace@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    for question in ("Who last changed DESCRIPTION?", "Who added `DESCRIPTION`?"):
+        lead = lead_of(engine, question)
+        assert lead.startswith("`DESCRIPTION` was")
+        assert "by Ada on" in lead
+    assert lead_of(engine, "When was BUILD.reel added?").startswith("`BUILD.reel` was added by Ada on")
