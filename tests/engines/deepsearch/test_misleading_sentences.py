@@ -64,3 +64,31 @@ def test_a_file_without_a_known_ending_has_a_history(tmp_path: Path) -> None:
         assert lead.startswith("`DESCRIPTION` was")
         assert "by Ada on" in lead
     assert lead_of(engine, "When was BUILD.reel added?").startswith("`BUILD.reel` was added by Ada on")
+
+
+def test_scripts_without_an_ending_are_named_beside_the_files_of_a_language(tmp_path: Path) -> None:
+    files: Files = {
+        "install.sh": "echo\n", "test/one": "#!/bin/sh\ntrue\n", "test/two": "#!/usr/bin/env bash\ntrue\n",
+        "test/three": "#!/usr/bin/env python3\n", "a.py": "x = 1\n", "list": "no script\n",
+    }  # fmt: skip
+    engine = engine_for(tmp_path, files)
+    sentence = lead_of(engine, "How many shell files are there?")
+    assert sentence.startswith("**1** Shell file; 2 scripts without an ending begin with `#!` for Shell, too.")
+    assert "; 1 script without an ending begins" in lead_of(engine, "How many Python files are there?")
+    assert "script" not in lead_of(engine, "How many shell files are in test/?").split("; 2 scripts")[0]
+
+
+def test_files_of_a_directory_are_things_that_it_is_called_for(tmp_path: Path) -> None:
+    files: Files = {"lib/reel/parser.rb": "1\n", "lib/reel/filters/a.rb": "1\n", "lib/reel/filters/b.rb": "1\n"}
+    engine = engine_for(tmp_path, files)
+    assert lead_of(engine, "Which filters are there in lib/reel/filters?").startswith("**2** files in")
+    assert "** files" not in lead_of(engine, "Which filters are there in lib/reel?")
+
+
+def test_a_text_is_no_size(tmp_path: Path) -> None:
+    ruby = (
+        "class Reel\n  def initialize(options)\n    tabsize = options[:tabsize]\n    if tabsize > 1\n"
+        "      @tab = '\\1' + ' ' * tabsize\n    else\n      @tab = ' '\n    end\n  end\nend\n"
+    )
+    engine = engine_for(tmp_path, {"lib/reel.rb": ruby})
+    assert "is set to" not in lead_of(engine, "What is the default tab size?")

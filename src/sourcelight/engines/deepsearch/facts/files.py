@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sourcelight.core.markup import code, count_of, join_first, join_words
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_named
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -71,6 +72,7 @@ def count_files(work: Work) -> Fact:
     fact.subject = (
         f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition}"
         f"{_endings(work, [path for _, path in unique])}{_below(work, [path for _, path in unique])}"
+        f"{_scripts(work, unique, notes)}"
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(unique):
@@ -139,6 +141,29 @@ def _endings(work: Work, paths: Sequence[str]) -> str:
 
     ordered = sorted(endings.items(), key=lambda item: (-item[1], item[0]))
     return f": {join_first([f'{number:,} {code(ending)}' for ending, number in ordered], _LISTED_ENDINGS)}"
+
+
+_PROGRAMS = {
+    "Shell": "(?:ba|da|k|z)?sh", "Python": "python", "Ruby": "ruby", "Perl": "perl", "JavaScript": "node", "PHP": "php",
+    "Lua": "lua", "R": "Rscript",
+}  # fmt: skip
+_WITHOUT_ENDING = r"(^|/)[^/.]+$"
+
+
+def _scripts(work: Work, files: Collection[tuple[str, str]], notes: list[str]) -> str:
+    """Return how many further files are of a language by their first line alone: their names don't tell it."""
+    request = work.request
+    program = _PROGRAMS.get(request.languages[0]) if len(request.languages) == 1 else None
+    if program is None or any("." in path.glob.rpartition("/")[2] for path in request.paths):
+        return ""
+
+    search = rf"case:yes type:file file:{quote_value(_WITHOUT_ENDING)} /^#!.*\b{program}[\d.]*\b/"
+    rows = run_searches(work, make_queries(work, search, languages=False), notes)
+    scripts = {(row["repository"], row["path"]) for row in rows if row["line_number"] == 1} - set(files)
+    if not scripts:
+        return ""
+    verb = "begins" if len(scripts) == 1 else "begin"
+    return f"; {count_of(len(scripts), 'script')} without an ending {verb} with `#!` for {request.languages[0]}, too"
 
 
 def count_folders(work: Work) -> Fact:

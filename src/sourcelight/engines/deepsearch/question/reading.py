@@ -128,11 +128,17 @@ def _read_file_each(text: str, paths: QuestionPaths) -> FactRequest | None:
     """Read a question for things of a directory that usually have a file each: "which plugins are in lib/plugins"."""
     match = _FILE_EACH.fullmatch(text.strip())
     scope = None if match is None else paths.find(f"{match['folder'].strip('`/')}/")
-    if match is None or scope is None or scope.is_file:
+    if match is None or scope is None or scope.is_file or not _is_folder_of(match["folder"], match["noun"]):
         return None
 
     is_list = not match["asks"].lower().startswith(("how", "the"))
     return FactRequest("files", paths=(scope,), is_list=is_list, subject=match["noun"].lower())
+
+
+def _is_folder_of(folder: str, noun: str) -> bool:
+    """Return whether a directory is called as the things in it: `lib/reel` has other files than filters, too."""
+    stem = noun.lower().replace("-", "").rstrip("s")[:5].removesuffix("i")
+    return stem == "modul" or stem in folder.lower() or (stem == "comma" and "cmd" in folder.lower())
 
 
 _FORM_OF_TESTS = re.compile(

@@ -77,6 +77,10 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 """Words of a name or a value that is a time."""
+_OF_MEASURE = re.compile(
+    r"\b(?:size|width|height|length|limit|count|depth|timeout|delay|interval|capacity)\W*$", re.IGNORECASE
+)
+"""The end of a question for a measure, which no text without a number is."""
 _BOOLEANS = frozenset(
     ["true", "false", "yes", "no", "on", "off", "0", "1", "t", "nil", "none", "null", "undefined", "f"]
 )
@@ -226,6 +230,10 @@ def _is_of_asked_kind(question: ValueQuestion, name: str, value: str, text: str,
 
     # "How many" has no text without a number for an answer.
     if question.nouns and re.match(r"[\"'`](?!\d)", value) is not None:
+        return False
+
+    # The tab itself is no tab size.
+    if not is_named and _OF_MEASURE.search(text) is not None and re.match(r"[\"'`]\D*$", value) is not None:
         return False
 
     # "Which delimiters does it detect" isn't whether it detects them.
