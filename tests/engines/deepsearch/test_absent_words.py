@@ -136,10 +136,20 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Can shelf use Data Core?", "Data Core"),
         ("Can it read Dhall files?", "Dhall"),
         ("Is Core Shelf Data supported?", "Core Shelf Data"),
+        ("Does it support core-data?", "core-data"),
+        ("Does shelf use must-open support?", "must-open"),
     ],
 )
 def test_a_name_of_several_words_is_absent_as_a_whole(shelf: LocalEngine, question: str, name: str) -> None:
     assert research(shelf, question).text.startswith(f"No searched file has `{name}`.")
+
+
+@pytest.mark.parametrize(
+    "question", ["Is there a must-shall-call?", "Does it have a Get-Shelf function?", "Where is Get-Shelf defined?"]
+)
+def test_a_name_with_hyphens_is_absent(shelf: LocalEngine, question: str) -> None:
+    assert research(shelf, question).text.startswith("No searched file has `")
+    assert research(shelf, "Is there a blue-ocean class?").text.startswith("No searched file has `") is False
 
 
 @pytest.mark.parametrize(
@@ -150,6 +160,9 @@ def test_a_name_of_several_words_is_absent_as_a_whole(shelf: LocalEngine, questi
         "Does it work with core data?",
         "How does it work with Core Data?",
         "Does Core data work?",
+        "Does it support blue-ocean?",
+        "Does it have a must-open reader?",
+        "How does it support core-data?",
     ],
 )
 def test_words_that_are_written_together_or_are_no_name_are_not_absent(shelf: LocalEngine, question: str) -> None:

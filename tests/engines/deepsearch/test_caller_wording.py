@@ -24,7 +24,8 @@ from sourcelight.testing import RepositoryBuilder
         "In which files is grind_corn used", "What are all the places where grind_corn is called",
         "Which parts of the code use grind_corn", "What uses the function grind_corn", "Where is grind_corn referenced",
         "Which functions call grind_corn directly", "Which callers does grind_corn have", "Is grind_corn used anywhere",
-        "What references `grind_corn`", "Which modules use grind_corn", "Give me the callers of grind_corn",
+        "What references `grind_corn`", "Where is grind_corn registered", "Who uses the grind_corn property",
+        "Where is the grind_corn hook attached", "Which modules use grind_corn", "Give me the callers of grind_corn",
     ],
 )  # fmt: skip
 def test_wordings_for_callers_are_read(wording: str) -> None:
@@ -39,12 +40,28 @@ def test_wordings_for_callers_are_read(wording: str) -> None:
         "In which module is grind_corn implemented", "Which class defines grind_corn", "Where's the code of grind_corn",
         "What file contains the definition of grind_corn", "On which line is grind_corn defined",
         "where can i see grind_corn", "Where does the repository define grind_corn", "Which line defines grind_corn",
+        "Is grind_corn still defined anywhere",
     ],
 )  # fmt: skip
 def test_wordings_for_places_are_read(wording: str) -> None:
     lookup = read_lookup(wording)
     assert lookup is not None
     assert (lookup.kind, lookup.name) == ("definition", "grind_corn")
+
+
+@pytest.mark.parametrize(
+    ("wording", "kind", "name"),
+    [
+        ("Where is the Mill instantiated", "callers", "Mill"), ("Where is the mill created", "", ""),
+        ("Is there a grind_corn", "existence", "grind_corn"), ("Is there a mill", "", ""),
+        ("Is there a Get-Corn command", "existence", "Get-Corn"), ("Is there a corn-mill", "", ""),
+        ("Does it have a corn-mill-mode", "existence", "corn-mill-mode"), ("Is there any caching", "", ""),
+        ("Where is var.corn-count used", "callers", "var.corn-count"),
+    ],
+)  # fmt: skip
+def test_names_of_code_are_told_from_words(wording: str, kind: str, name: str) -> None:
+    lookup = read_lookup(wording)
+    assert (lookup.kind, lookup.name) == (kind, name) if lookup is not None else not kind
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ CLAIMS: Sequence[Claim] = (
         ("comparison.find_parameters", "comparison.find_lacking_parameter"),
     ),
     Claim(
-        ("`…` is called by …", "`…` is called by name in …", "`…` is called or referenced by name in …"),
+        ("`…` is called by …", "`…` is called by name in …", "`…` is …referenced by name in …"),
         "lines",
         "Each cited line has the call, or the name in code if the sentence says so. The number counts calls outside of "
         'tests that navigation resolves, and says "calls or references" unless each has a bracket after the name. The '

@@ -26,7 +26,7 @@ from sourcelight.engines.deepsearch.source.function_heads import (
     head_at,
 )
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
-from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, WITHOUT_LONG_TEXTS, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, LISPS, WITHOUT_LONG_TEXTS, lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
@@ -228,6 +228,8 @@ HYPHENATED_LANGUAGES = frozenset({
     "Racket", "Raku", "Sass", "Scheme", "SCSS", "Shell", "Terraform",
 })  # fmt: skip
 """Languages in which a name may have a hyphen, so that ``a-b`` doesn't contain the name ``a``."""
+_SIGNED_LANGUAGES = LISPS | {"Fennel", "Raku"}
+"""Of these, languages in which a name may begin with a sign; elsewhere, an exclamation mark negates it."""
 WITH_SIGNS = frozenset({"R", "Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
 """Languages in which a dot or an arrow is a part of a name, such as ``is.named`` or ``instant->map``."""
 _NO_CODE_FILES = re.compile(
@@ -540,5 +542,7 @@ def _is_in_text(lines: Sequence[str], number: int, language: str) -> bool:
 
 def whole_name(name: str, language: str) -> str:
     """Return a pattern of a name as a whole in a language: where names have hyphens, none precedes or follows it."""
-    letters = r"\w*!?-" if language in HYPHENATED_LANGUAGES else r"\w"
+    letters = r"\w-" if language in HYPHENATED_LANGUAGES else r"\w"
+    if language in _SIGNED_LANGUAGES:
+        letters = r"\w*!?-"
     return rf"(?<![{letters}]){re.escape(name)}(?![{letters}])"

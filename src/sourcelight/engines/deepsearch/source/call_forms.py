@@ -182,6 +182,8 @@ def has_construction(line: str, name: str, language: str) -> bool:
 
 _WITH_BARE_CALLS = frozenset({"Ruby", "Crystal", "Elixir"})
 """Languages in which a name on a line of its own calls a method."""
+_WITH_LISTS = frozenset({"HCL", "Terraform"})
+"""Languages in which a list of names refers to what they name, and in which each text may have code."""
 _NAMES_ALONE = re.compile(r"\s*(?:type\s+)?[\w$.]+(?:\s+as\s+[\w$]+)?(?:\s*,\s*[\w$.]+)*\s*,?\s*")
 
 
@@ -192,16 +194,18 @@ def has_reference(line: str, name: str, language: str) -> bool:
         return False
 
     is_whole_line = bare.strip() == name and language in _WITH_BARE_CALLS
-    if _NAMES_ALONE.fullmatch(bare) is not None and not is_whole_line:
+    if _NAMES_ALONE.fullmatch(bare) is not None and not is_whole_line and language not in _WITH_LISTS:
         return False
 
-    letters = r"\w$*!?-" if language in LISPS else r"\w$"
-    return re.search(rf"(?<![{letters}]){re.escape(name)}(?![{letters}])", bare) is not None
+    letters = r"\w$*!?-" if language in LISPS else r"\w$.-" if language in _WITH_LISTS else r"\w$"
+    return re.search(rf"(?<![{letters}]){re.escape(name)}(?![{letters.replace('.', '')}])", bare) is not None
 
 
 def _bare_code(line: str, language: str) -> str:
     """Return the beginning of a line without its texts and comments."""
     texts = _SHELL_TEXTS if language == "Shell" else _TEXTS_BESIDE_PRIMES if language in _WITH_PRIMES else _TEXTS
+    if language in _WITH_LISTS and "${" in line:
+        texts = _NEVER
     code_in_text = _CODE_IN_TEXTS.get(language)
     without_texts = texts.sub(
         '""' if code_in_text is None else lambda text: _keep_code(text[0], code_in_text), line[:_MAX_CALL_LINE]

@@ -21,6 +21,14 @@ _MAX_WORDS = 6
 _PHRASE = re.compile(r"(?<=[\w,·] )(?:[A-Z][A-Za-z]{1,30} ){1,2}[A-Z][A-Za-z]{1,30}(?![\w./-])")
 """Words with capital letters one after another, though no sentence begins there: the name of one thing."""
 
+_HYPHENATED = re.compile(
+    r"\b(?:use|uses|support|supports|have|has|include|includes|provide|provides|contain|contains|run|on|with|for|of|any)"
+    r" (?P<word>[A-Za-z]\w+(?:-\w+)+)(?: (?:hooks?|support|integration|plugins?|files?|configuration|config))?"
+    r"(?: (?:anywhere|at all|here))?\W*$",
+    re.IGNORECASE,
+)
+"""A word with a hyphen that a question asks for; its parts alone are everywhere."""
+
 _MAX_PHRASES = 2
 """Names of several words that are looked up."""
 
@@ -74,7 +82,7 @@ def absent_words(work: Work, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def absent_phrases(work: Work) -> tuple[str, ...]:
-    """Return the names of several words, such as "Core Data", that no searched file has in any way of writing.
+    """Return the names of several words, such as "Core Data" or "tree-sitter", that no file has in any way of writing.
 
     Only a question whether something exists is read for them. Each of their words may occur for itself.
     """
@@ -82,12 +90,15 @@ def absent_phrases(work: Work) -> tuple[str, ...]:
         return ()
 
     phrases = dict.fromkeys(match[0] for match in _PHRASE.finditer(work.inquiry.words))
+    hyphenated = _HYPHENATED.search(work.inquiry.words)
+    if hyphenated is not None:
+        phrases.setdefault(hyphenated["word"])
     return tuple(phrase for phrase in list(phrases)[:_MAX_PHRASES] if _is_absent_phrase(work, phrase))
 
 
 def _is_absent_phrase(work: Work, phrase: str) -> bool:
     """Return whether no line and no path has the words of a phrase one after another, together or apart."""
-    parts = phrase.split()
+    parts = re.split(r"[\s-]+", phrase)
     pattern = "[-_. ]?".join(escape_regexp(part) for part in parts)
     for query in (f"case:no type:file /{pattern}/", f"type:path /{pattern}/"):
         result = find_rows(work, make_queries(work, query))

@@ -36,6 +36,7 @@ from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import (
     find_lines_with_calls,
     is_no_plain_word,
 )
+from sourcelight.engines.deepsearch.lookups.definitions.blocks import address_of
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.source.call_forms import has_call
@@ -56,6 +57,11 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     if not best or len(best) > _MAX_NAMESAKES:
         return None
 
+    texts = FileTexts(work.context)
+    address = address_of(texts, best)
+    if address:
+        return find_lines_with_calls(work, [], address, notes)
+
     callables = [location for location in best if location.definition.kind in _CALLABLE]
     if not callables or (asks_for_uses(work) and are_types(best)):
         return find_by_form(work, best[0].definition.name, best, [], notes)
@@ -65,7 +71,6 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     if "#" in name and all(language_of(location.path) == "Vim Script" for location in callables):
         simple = name
 
-    texts = FileTexts(work.context)
     are_parsed = all(is_parsed(texts, location.target, location.path) for location in callables)
     if not are_parsed or len(callables) > _MAX_DEFINITIONS:
         return find_by_form(work, simple, callables, [], notes)

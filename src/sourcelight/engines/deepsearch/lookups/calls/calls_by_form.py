@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
 )
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
+from sourcelight.engines.deepsearch.lookups.definitions.blocks import BLOCK_LANGUAGES
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.lookups.uses import holder_of
 from sourcelight.engines.deepsearch.source.call_forms import WITHOUT_BRACKETS, has_call, has_reference
@@ -27,7 +28,7 @@ from sourcelight.engines.deepsearch.source.line_kinds import IMPORT_STATEMENT
 
 _MAX_CALLS = 4
 """Lines of one function with calls that a headline names."""
-_WITH_CALLS = PROGRAMMING_LANGUAGES | {"CMake", "PLpgSQL", "SQL"}
+_WITH_CALLS = PROGRAMMING_LANGUAGES | BLOCK_LANGUAGES | {"CMake", "PLpgSQL", "SQL"}
 _MAX_CALLERS = 6
 """Functions that a headline names where lines tell the calls."""
 _MAX_TESTS = 3
@@ -74,7 +75,8 @@ def state_calls_by_form(
     call_list = _list_calls(calls, _MAX_CALLERS)
     test_list = _list_calls(test_calls, _MAX_TESTS)
     is_reference = has_form is has_reference or any(call.language in WITHOUT_BRACKETS for call in calls)
-    verb = "called or referenced" if is_reference else "called"
+    are_blocks = all(call.language in BLOCK_LANGUAGES for call in calls)
+    verb = "referenced" if are_blocks else "called or referenced" if is_reference else "called"
     in_tests = f"; tests {'use' if is_reference else 'call'} it in {test_list.text}" if test_calls else ""
     further = "" if line_count == len(calls) + len(test_calls) else "; other lines have the name"
     return Statement(

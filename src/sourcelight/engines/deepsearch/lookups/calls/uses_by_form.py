@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES, reader_of, whole_name
 from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import LineForm, language_in, state_calls_by_form
+from sourcelight.engines.deepsearch.lookups.definitions.blocks import is_address
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.source.call_forms import has_call, has_construction, has_reference
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
@@ -132,6 +133,9 @@ def is_no_plain_word(name: str) -> bool:
 def _forms_of_uses(work: Work, name: str, locations: Sequence[DefinitionLocation]) -> list[LineForm]:
     """Return the forms of lines that answer a question about some definitions, the best one first."""
     are_functions = bool(locations) and all(location.definition.kind in _FUNCTIONS for location in locations)
+    if is_address(name):
+        return [has_reference]
+
     is_word = not is_no_plain_word(name)
     if not locations and is_word:
         return [has_construction]

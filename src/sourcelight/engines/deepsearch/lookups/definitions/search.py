@@ -27,6 +27,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     language_at,
     reader_of,
 )
+from sourcelight.engines.deepsearch.lookups.definitions.blocks import find_blocks
 from sourcelight.engines.deepsearch.lookups.definitions.choice import choose_definitions, is_declaration
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
@@ -140,6 +141,11 @@ def _find_unparsed_members(
             yield target, path, definition
 
     if is_whole_name:
+        return
+
+    blocks = list(find_blocks(work, texts, name, notes))
+    if blocks:
+        yield from blocks
         return
 
     container, simple = split_name(name)

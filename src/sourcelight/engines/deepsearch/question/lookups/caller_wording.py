@@ -12,16 +12,24 @@ from collections.abc import Sequence
 
 _KIND = (
     r"(?:functions?|subs?|(?:sub)?routines?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?"
-    r"|variables?|macros?|modules?|fields?|procedures?|constructors?|commands?|components?|helpers?|predicates?)"
+    r"|variables?|macros?|modules?|fields?|procedures?|constructors?|commands?|components?|helpers?|predicates?"
+    r"|propert(?:y|ies)|attributes?|getters?|setters?|mixins?|hooks?|decorators?|annotations?|exceptions?|errors?|events?"
+    r"|protocols?|extensions?|records?|objects?|aliases|alias|locals?|local values?|data sources?|resources?|inputs?"
+    r"|input variables?|listeners?|handlers?|middlewares?|services?|models?|widgets?|filters?|validators?|tasks?)"
 )
 _PART = r"[A-Za-z_$][\w$]*[?!]?(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*[?!]?)*(?:\(\))?"
 _TICKED = r"`[^`\n]+`"
 _WITH_NOUN = r"[A-Z]\w+[ ](?:class|struct|type|enum|interface|trait|module|component)"
+_ADDRESS = r"(?:var|local|module|data)\.[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)?"
 _MARKED = (
-    r"(?-i:(?=\w*(?:_\w|[a-z\d][A-Z]|[A-Z][A-Z]|\d)|_\w|\w+[?!](?=[ ]|$)|\w+(?:\.|::|->|#)\w|\w+\(\)"
-    rf"|{_WITH_NOUN}){_PART}|{_TICKED})"
+    rf"(?-i:{_ADDRESS}"
+    r"|(?=\w*(?:_\w|[a-z\d][A-Z]|[A-Z][A-Z]|\d)|_\w|\w+[?!](?=[ ]|$)|\w+(?:\.|::|->|#)\w|\w+\(\)"
+    rf"|{_WITH_NOUN}){_PART}|[A-Za-z]\w*(?:-+\w+){{2,}}|[A-Z][a-z]+-[A-Z]\w+|{_TICKED})"
 )
-"""A name that no word of prose looks like: with an underscore, a capital inside, a sign or a noun behind it."""
+"""A name that no word of prose looks like: with an underscore, a capital inside, a sign or a noun behind it.
+
+Also an address of Terraform, a name with two hyphens, and a command of PowerShell.
+"""
 _ANY = rf"(?:the )?(?:{_KIND} )?(?:called |named )?(?P<name>{_TICKED}|{_PART})(?: {_KIND})?"
 _CODE = rf"(?:the )?(?:{_KIND} )?(?:called |named )?(?P<name>{_MARKED})(?: {_KIND})?"
 _OWNER = rf"(?:the )?(?:{_KIND} )?(?P<owner>{_TICKED}|(?-i:(?=[A-Z]|\w*_\w){_PART}))(?: {_KIND})?"
@@ -32,7 +40,12 @@ _USING = (
     r"|constructs?|calls?|invokes?)"
 )
 _CALLED = r"(?:called|invoked)"
-_USED = r"(?:used|referenced|referred to|instantiated|created|constructed|mentioned|called|invoked)"
+_USED = (
+    r"(?:used|referenced|referred to|instantiated|created|constructed|mentioned|called|invoked|registered|hooked up"
+    r"|bound|wired up|attached|subscribed|consumed|rendered|accessed|dispatched|emitted|applied|read)"
+)
+_MADE = r"(?:instantiated|created|constructed|registered)"
+_CLASS = rf"(?:the )?(?:{_KIND} )?(?P<name>(?-i:[A-Z][a-z]\w*))(?: {_KIND})?"
 _NOUN = (
     r"(?:(?:other |all )*(?:functions?|methods?|procedures?|(?:sub)?routines?|subs|commands?|code|files?|class(?:es)?"
     r"|modules?|lines?|places?|parts?|types?|structs?|objects?|components?|callers?|macros?|packages?|namespaces?|traits?"
@@ -75,6 +88,7 @@ _CALLERS: Sequence[re.Pattern[str]] = _compile(
     rf"(?:from|in|by) (?:which|what) {_NOUN} (?:is|are|gets) {_ANY} {_CALLED}(?: from)?",
     rf"(?:from|in|by) (?:which|what) {_NOUN} (?:is|are|gets) {_CODE} {_USED}(?: from)?",
     rf"where (?:is|are|gets|does) {_CODE} (?:get )?{_USED}(?: from)?{_EVERYWHERE}",
+    rf"where (?:is|are|gets|does) {_CLASS} (?:get )?{_MADE}{_EVERYWHERE}",
     rf"(?:where )?(?:is|are) {_CODE} {_USED} (?:anywhere )?(?:in|inside|within) {_FILE}",
     rf"(?:where|what) are (?:all )?(?:the )?(?:places|lines|spots) (?:where|in which) {_ANY} (?:is|gets) {_CALLED}",
     rf"(?:which|what) callers does {_ANY} have",
@@ -97,6 +111,7 @@ _PLACES: Sequence[re.Pattern[str]] = _compile(
         r"where (?:does|do) (?:the |this )?(?:repository|repo|project|code(?: ?base)?|library|package|crate|gem|app) "
         rf"(?:define|declare|implement) {_CODE}"
     ),
+    rf"(?:is|are) {_CODE} (?:still |actually |really |even )?(?:defined|declared|implemented){_ANYWHERE}{_EVERYWHERE}",
     rf"where (?:can|could|do|should) (?:i|we|one) (?:see|look at|read|view|find|look for) {_CODE}",
 )
 

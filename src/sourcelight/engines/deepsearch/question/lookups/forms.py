@@ -112,15 +112,30 @@ _RUNTIME_FORMS = _patterns(
     rf"(?:{_WHAT} {_THE})?minimum supported (?P<name>rust) version",
     rf"(?P<name>{RUNTIME}) version(?:s)?(?: (?:is|are))? (?:needed|required|supported)(?: (?:by|for|in))?",
 )
+_HYPHENATED = rf"(?:{_NAME}|[A-Za-z]\w*(?:-+\w+)+[?!]?)"
+"""A name beside its kind, which tells that it is one of code."""
+_DASHED = r"(?:[A-Za-z]\w*(?:-+\w+){2,}[?!]?|(?-i:[A-Z][a-z]+-[A-Z]\w+))"
+"""A name with hyphens that is no word of prose: of a Lisp, or a command of PowerShell."""
+_OF_CODE = (
+    rf"(?:`[^`\s]+`|{_DASHED}|[A-Za-z_$][\w$.:]*\(\)"
+    r"|(?-i:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z\d]+[A-Z]\w*))"
+)
+_OTHER_NOUN = (
+    r"(?: (?:commands?|cmdlets?|hooks?|helpers?|modes?|mixins?|targets?|components?|services?|views?|models?|tasks?"
+    r"|jobs?))?"
+)
+_HAVE = "(?:have|contain|define|declare|provide|export)"
 # "Is there a class called Session?", "Does it have a parse_url function?".
 _EXISTENCE = _patterns(
-    rf"(?:is|are) there {_DET}(?P<kind>{KINDS}) (?:called |named )(?P<name>{_NAME})",
-    rf"(?:is|are) there {_DET}(?P<name>{_NAME}) (?P<kind>{KINDS})",
+    rf"(?:is|are) there {_DET}(?P<kind>{KINDS}) (?:called |named )(?P<name>{_HYPHENATED})",
+    rf"(?:is|are) there {_DET}(?P<name>{_HYPHENATED}) (?P<kind>{KINDS})",
     (
-        rf"(?:does|do) (?:it )?(?:have|contain|define|declare|provide|export) {_DET}(?P<kind>{KINDS}) "
-        rf"(?:called |named )?(?P<name>{_NAME})"
+        rf"(?:does|do) (?:it )?{_HAVE} {_DET}(?P<kind>{KINDS}) "
+        rf"(?:called |named )?(?P<name>{_HYPHENATED})"
     ),
-    rf"(?:does|do) (?:it )?(?:have|contain|define|declare|provide|export) {_DET}(?P<name>{_NAME}) (?P<kind>{KINDS})",
+    rf"(?:does|do) (?:it )?{_HAVE} {_DET}(?P<name>{_HYPHENATED}) (?P<kind>{KINDS})",
+    rf"(?:is|are) there {_DET}(?P<name>{_OF_CODE}){_OTHER_NOUN}(?: (?:anywhere|somewhere))?",
+    rf"(?:does|do) (?:it )?{_HAVE} {_DET}(?P<name>{_OF_CODE}){_OTHER_NOUN}",
 )
 # "Where is the class Session defined?", "Where is get defined in api.py?", "Which file implements parse_url?".
 _DEFINITION = _patterns(
@@ -130,6 +145,7 @@ _DEFINITION = _patterns(
         "(?: (?:class|file|module|package|directory|folder))?)?"
     ),
     rf"where (?:does|do) (?:it )?(?:define|declare|implement) {_NOUN_AND_NAME}",
+    rf"where (?:is|are|was|were) {_DET}(?:(?P<kind>{KINDS}) )?(?:called |named )?(?P<name>{_DASHED}) {_DEFINED}",
     (
         "(?:which|what) (?:source )?(?:file|module) (?:defines|declares|implements|has the definition of) "
         rf"{_NOUN_AND_NAME}"
