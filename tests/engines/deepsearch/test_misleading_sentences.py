@@ -53,9 +53,8 @@ def test_an_option_set_for_a_while_is_no_default(tmp_path: Path) -> None:
 
 def test_a_file_without_a_known_ending_has_a_history(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "reel")
-    repo.commit(
-        {"BUILD.reel": "a\n", "DESCRIPTION": "Package: reel\n"}, "Add the build", author="Ada <ada@example.org>"
-    )
+    files: Files = {"BUILD.reel": "a\n", "DESCRIPTION": "Package: reel\n", "reel-exec": "#!/bin/sh\n"}
+    repo.commit(files, "Add the build", author="Ada <ada@example.org>")
     note = {"notes.md": "The DESCRIPTION says more than BUILD.reel.\n"}
     repo.commit(note, "Add notes", author="Grace <grace@example.org>")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
@@ -63,6 +62,7 @@ def test_a_file_without_a_known_ending_has_a_history(tmp_path: Path) -> None:
         lead = lead_of(engine, question)
         assert lead.startswith("`DESCRIPTION` was")
         assert "by Ada on" in lead
+    assert lead_of(engine, "When was reel-exec added?").startswith("`reel-exec` was added by Ada on")
     assert lead_of(engine, "When was BUILD.reel added?").startswith("`BUILD.reel` was added by Ada on")
 
 
@@ -92,3 +92,13 @@ def test_a_text_is_no_size(tmp_path: Path) -> None:
     )
     engine = engine_for(tmp_path, {"lib/reel.rb": ruby})
     assert "is set to" not in lead_of(engine, "What is the default tab size?")
+
+
+def test_examples_in_documents_of_ruby_declare_nothing(tmp_path: Path) -> None:
+    files: Files = {
+        "lib/reel.rb": "class Reel\nend\n\nclass FastReel < Reel\nend\n\nLIMIT = ENV['REEL_LIMIT']\n",
+        "doc/use.rdoc": "Use it:\n\n  class SlowReel < Reel\n    x = ENV['REEL_SPEED']\n  end\n",
+    }
+    engine = engine_for(tmp_path, files)
+    assert lead_of(engine, "How many classes inherit from Reel?").startswith("**1** class names")
+    assert "REEL_SPEED" not in lead_of(engine, "Which environment variables does it read?")

@@ -26,7 +26,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.question.request import Term
 from sourcelight.engines.deepsearch.source.class_heads import MAX_ATTRIBUTE_LINES, Subtype, opening_of, read_subtype
-from sourcelight.engines.deepsearch.source.line_kinds import is_outside_comments, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS, is_outside_comments, lines_of_code
 from sourcelight.engines.search import Target
 
 # Selects lines by the index, and too many of them: `read_subtype` decides. Braces are doubled for `str.format`.
@@ -46,7 +46,7 @@ _CONTINUED = (
     r"|^[ \t]+([\w.]+\.)?(?:{names})(\[[^\n]*\])?,?[ \t]*$"
 )
 """Lines that continue with the head of a class: ``) : Base()``, ``implements Base``, or a base alone."""
-_NO_SOURCE = re.compile(r"\.(?:md|mdx|mkd|markdown|rst|txt|adoc|asciidoc|api)$", re.IGNORECASE)
+_NO_SOURCE = re.compile(rf"\.(?:mkd|api)$|{DOCUMENTS.pattern}", re.IGNORECASE)
 _TYPES = frozenset({"class", "interface", "struct", "enum", "module"})
 
 

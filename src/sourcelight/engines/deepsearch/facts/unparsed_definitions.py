@@ -220,7 +220,7 @@ _PROGRAMS = {
 NO_CODE = frozenset({
     "AsciiDoc", "CSV", "Diff", "Git Attributes", "Ignore List", "Go Checksums", "Go Module", "HTML", "INI", "JSON",
     "JSON with Comments", "Markdown", "Org", "reStructuredText", "RMarkdown", "SVG", "TeX", "Text", "TOML", "XML",
-    "YAML", "Jupyter Notebook", "Cabal Config", "Roff", "Unix Assembly",
+    "YAML", "Jupyter Notebook", "Cabal Config", "Roff", "Unix Assembly", "RDoc", "Pod", "Textile", "Texinfo",
 })  # fmt: skip
 """Languages of documents, data and manifests, which define no names of code."""
 HYPHENATED_LANGUAGES = frozenset({

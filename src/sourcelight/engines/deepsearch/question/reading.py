@@ -181,6 +181,16 @@ def _mark_files(marked_text: MarkedText, paths: QuestionPaths) -> None:
             marked_text.text = marked_text.text.replace(f"⟨{mark.kind}{number}⟩", f"⟨P{number}⟩")
             marked_text.marks[number] = replace(mark, kind="P")
 
+    def file(match: re.Match[str]) -> str | None:
+        scope = paths.find(match[0])
+        return match[0] if scope is not None and scope.is_file and scope.glob == match[0] else None
+
+    marked_text.mark(_HYPHENATED, "P", file)
+
+
+_HYPHENATED = re.compile(r"(?<![\w⟨./-])[A-Za-z]\w{0,60}(?:-\w{1,60}){1,8}(?![\w⟩/.-])")
+"""A name such as ``MIT-LICENSE``, which may be that of a file at the top."""
+
 
 def _mark_folders(marked_text: MarkedText, paths: QuestionPaths) -> None:
     """Mark a directory that is called as a language, such as ``R``, where a language can't stand: "files are in R"."""

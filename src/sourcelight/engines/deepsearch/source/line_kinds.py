@@ -34,7 +34,11 @@ _DASH_COMMENTS = re.compile(r"\.(?:lua|hs|elm|purs|sql|adb|ads|vhdl?)$")
 """Paths of languages whose comments begin with two dashes."""
 _OTHER_COMMENTS = ((re.compile(r"\.(?:f|for|f90|f95|f03|f08)$", re.IGNORECASE), "!"), (re.compile(r"\.[eh]rl$"), "%"))
 """Paths of Fortran and Erlang, with the mark of their comments."""
-DOCUMENTS = re.compile(r"\.(?:md|mdx|rst|adoc|txt|rd)$|(?:^|/)(?:changelog|changes|news)$", re.IGNORECASE)
+DOCUMENTS = re.compile(
+    r"\.(?:md|mdx|mdown|markdown|rst|adoc|asciidoc|txt|rd|rdoc|pod|org|textile|tex|texi|texinfo|creole)$"
+    r"|(?:^|/)(?:changelog|changes|news)$",
+    re.IGNORECASE,
+)
 """Paths of documents."""
 _ENVIRONMENT = (
     r"(?:(?:environ(?:\.get|\.setdefault|\.pop)?\s*[\[(]|[gG]et[eE]nv\s*\(|LookupEnv\s*\(|ENV\s*\[|ENV\.fetch\s*\("
