@@ -19,7 +19,6 @@ SHORT_MODULES = {
     "backends.remote.mcp.sdk_errors": "loads the MCP SDK, which its neighbours don't",
     "client.blocking_searches": "loads no tools, which `Client` does",
     "core.batches.git_names": "git quotes names in histories and patches too, which have no fenced text",
-    "core.batches.persons": "who is one person: for engines, federations, services and reports",
     "core.extras": "what is installed, for rooms from core to lab",
     "core.patterns.formula": "loads no scanner, so that a plan needs none",
     "core.answer_size": "settings and options are checked against it before tools load",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import sourcelight
 from engines.deepsearch.asking import engine_for, lead_of, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import LocalEngine
@@ -253,3 +254,17 @@ def test_commits_of_a_first_name_name_the_people_that_have_it(tmp_path: Path) ->
     sentence = lead_of(engine, "How many commits did Rika make?")
     assert sentence.startswith("**3** commits by `Rika`: Rika Stone (2) and Rika (1).")
     assert lead_of(engine, "How many commits did Anders make?").startswith("**1** commit by `Anders`.")
+
+
+def test_a_placeholder_of_an_address_makes_nobody_one_person(tmp_path: Path) -> None:
+    """In parsel, two people commit as ``none@none``: their commits were added up under one of the names."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    people = ["Rika <none@none>"] * 2 + ["Anders <none@none>"] * 2 + ["Jo <jo@example.org>"] * 3
+    for number, person in enumerate(people):
+        repo.commit({f"{number}.txt": "clay\n"}, f"Add {number}", author=person)
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "Who has the most commits?").startswith("Jo has the most commits: 3.")
+    assert lead_of(engine, "How many authors are there?").startswith("**3** authors have commits")
+    with sourcelight.open(repo.path, index_dir=tmp_path / "frames") as code:
+        frame = code.contributors()
+    assert dict(zip(frame["author"], frame["commits"], strict=True)) == {"Jo": 3, "Anders": 2, "Rika": 2}

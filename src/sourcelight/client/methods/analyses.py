@@ -71,8 +71,9 @@ class AnalysisMethods:
         mailmap
             Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
         join_addresses
-            Whether identities with the same address, ignoring case, are one person after the mailmap; False gives
-            the rows of ``git shortlog -sne``, with co-authors beside.
+            Whether identities with the same address, ignoring case, are one person after the mailmap, unless the
+            address is a placeholder such as ``none@none``; False gives the rows of ``git shortlog -sne``, with
+            co-authors beside.
         lines
             Whether changed lines and files count. False answers from the commits alone, which takes a second or two
             where a history has not been read yet: `additions`, `deletions` and `files` are then null.

@@ -32,15 +32,40 @@ _SERVICES = re.compile(
 )
 
 
+_NO_LOCALS = frozenset(
+    ["admin", "anonymous", "devnull", "email", "me", "name", "no", "no-reply", "nowhere", "none", "noreply", "null",
+     "root", "test", "unknown", "user", "username", "you", "your-email", "your.email", "your.name", "your_email",
+     "your_name", "youremail", "yourname"]
+)  # fmt: skip
+_NO_DOMAINS = frozenset(
+    ["", "(none)", "domain.com", "email", "email.com", "example.com", "invalid", "local", "localdomain", "localhost",
+     "localhost.localdomain", "no.email", "none", "none.com", "none.none", "nowhere", "null", "unknown"]
+)  # fmt: skip
+
+
+def is_placeholder(email: str) -> bool:
+    """Return whether an address stands for none, such as ``none@none`` of converters and ``you@example.com`` of guides.
+
+    Several people commit with it, so it tells nothing of who they are.
+
+    Examples
+    --------
+    >>> [is_placeholder(email) for email in ("none@none", "You@Example.com", "root@localhost", "ada@localhost")]
+    [True, True, True, False]
+    """
+    local, _, domain = email.strip().casefold().partition("@")
+    return domain in _NO_DOMAINS and local in _NO_LOCALS
+
+
 def person_key(name: str, email: str) -> Pair:
     """Return the key that identities of one person share: the address, case-folded, or the name without one.
 
-    Identities without an address are distinguished by name.
+    Identities without an address, or with a placeholder for one (`is_placeholder`), are distinguished by name.
     """
     # The local part of an address may depend on case by RFC 5321, but no provider in use makes a difference, and people
     # write their own address in several ways.
     address = email.strip().casefold()
-    return ("", address) if address else (name, "")
+    return (name, "") if not address or is_placeholder(address) else ("", address)
 
 
 def display_pair(commits: Mapping[Pair, int]) -> Pair:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.batches.persons import is_placeholder
 from sourcelight.core.markup import one_line
 from sourcelight.lab.plots.data import check_column
 
@@ -57,8 +58,10 @@ def _person_labels(names: Series[Any], addresses: Series[Any]) -> Series[Any]:
     Ada        lace@home     Ada <lace@home>
     =========  ============  =======================
     """
-    # Rows without an address are distinguished by the name.
-    keys = addresses.astype("object").where(addresses.notna(), names).astype("str").str.casefold()
+    # Rows without an address, or with a placeholder such as none@none, are distinguished by the name.
+    texts = addresses.astype("object").where(addresses.notna(), "").astype("str")
+    has_address = texts.map(lambda text: bool(text) and not is_placeholder(text)).astype("bool")
+    keys = texts.where(has_address, names.astype("str")).str.casefold()
     counts = names.groupby([keys, names], sort=False).size()
     labels: dict[str, str] = {}
     seen_labels: set[str] = set()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sourcelight.lab.reports.progress import ReportProgress
 
 
-JOINED = "Identities with one address (in any case) are one person, after the mailmap."
+JOINED = "Identities with one address (in any case; not none@none) are one person, after the mailmap."
 APART = "Each name and address counts as a separate person, after the mailmap."
 PEOPLE = "Authors of at least one of these commits, merges included."
 CO_AUTHORS = "People whom a Co-authored-by trailer of these commits names and who wrote none of them."

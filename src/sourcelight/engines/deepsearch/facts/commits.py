@@ -298,11 +298,11 @@ def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
     return str(at_offset(when, offset_min).strftime("%Y-%m-%d"))
 
 
-def people_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def people_of(rows: Sequence[dict[str, Any]]) -> dict[persons.Pair, list[dict[str, Any]]]:
     """Return commits by person: by address after the mailmap, or by name without an address."""
-    by_person: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_person: dict[persons.Pair, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        by_person[(row["author_email"] or row["author"]).casefold()].append(row)
+        by_person[persons.person_key(row["author"], row["author_email"] or "")].append(row)
     return by_person
 
 
@@ -310,9 +310,11 @@ def people_table(rows: Sequence[dict[str, Any]]) -> Rows:
     """Make the table of people, most commits first."""
     table = Rows("Authors", ("author", "address", "commits"))
     people = people_of(rows)
-    for address, commits_of_person in sorted(people.items(), key=lambda item: (-len(item[1]), item[0])):
+    for _, commits_of_person in sorted(people.items(), key=lambda item: (-len(item[1]), item[0])):
         names = Counter(row["author"] for row in commits_of_person)
-        table.add((max(names.items(), key=lambda pair: (pair[1], pair[0]))[0], address, len(commits_of_person)))
+        name = max(names.items(), key=lambda pair: (pair[1], pair[0]))[0]
+        address = (commits_of_person[0]["author_email"] or name).casefold()
+        table.add((name, address, len(commits_of_person)))
     return table
 
 
@@ -360,9 +362,9 @@ def count_authors(work: Work) -> Fact:
         fact.sentences.append(f"{bots:,} of them {'match' if bots != 1 else 'matches'} a rule for bots.")
 
     # People can have commits in several repositories, so these counts don't add up (`adds_up`).
-    per: dict[str, set[str]] = defaultdict(set)
+    per: dict[str, set[persons.Pair]] = defaultdict(set)
     for row in rows:
-        per[row["repository"]].add((row["author_email"] or row["author"]).casefold())
+        per[row["repository"]].add(persons.person_key(row["author"], row["author_email"] or ""))
 
     fact.repositories = Counter({name: len(commits_of_person) for name, commits_of_person in per.items()})
     fact.tables = [people_table(rows)]

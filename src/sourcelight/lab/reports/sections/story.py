@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sourcelight.core.batches.persons import person_key
 from sourcelight.core.markup import count_of, name_in_sentence
 from sourcelight.lab.reports.history import activity, change_sizes, people_figure, total
 from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTable, Section
@@ -197,7 +198,11 @@ def _moves(subject: Thing, changes: Frame, links: Links) -> Section:
 
 def _files(changes: Frame, links: Links) -> Section:
     # `nunique` passes over nulls: bots are in no count of people.
-    frame = changes.assign(_human=changes["author_email"].astype("str").str.casefold().where(~changes["bot"]))
+    identities = zip(
+        changes["author"].astype("str"), changes["author_email"].astype("str"), changes["bot"], strict=True
+    )
+    people = [None if is_bot else " ".join(person_key(name, email)) for name, email, is_bot in identities]
+    frame = changes.assign(_human=people)
     grouped = frame.groupby(["repository", "path"], observed=True)
     files = grouped.agg(
         commits=("commit", "nunique"),
