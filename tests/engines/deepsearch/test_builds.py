@@ -341,7 +341,7 @@ module "a" {
     [
         ("pom.xml", POM_WITH_COMMENT, [("a:kept", "", 6)]),
         ("build.gradle", GRADLE_WITH_COMMENT, [("org.new:new", "", 3)]),
-        ("setup.py", SETUP, [("loom", "", 1), ("silk", "extras_require", 1)]),
+        ("setup.py", SETUP, [("loom", "", 1), ("silk", "optional: fast", 1)]),
         ("versions.tf", TERRAFORM, [("hashicorp/aws", "provider", 5)]),
     ],
 )

@@ -171,7 +171,9 @@ def own_first(work: Work, manifests: list[Manifest]) -> list[Manifest]:
 def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirement: Requirement) -> Statement:
     """State what one line of a manifest lists: the package as its registry writes it, its version and its list."""
     path = manifest.path
-    group = f" ({requirement.group})" if requirement.group else ""
+    condition = f"under the condition {code(requirement.condition)}" if requirement.condition else ""
+    parts = ", ".join(part for part in (requirement.group, condition) if part)
+    group = f" ({parts})" if parts else ""
     many_repositories = len(work.inquiry.pins) > 1
     repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
     text = f"{code(path)}{repository_text} lists {_version_text(manifest, requirement)}{group}"

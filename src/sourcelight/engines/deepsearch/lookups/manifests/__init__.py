@@ -13,8 +13,9 @@ from sourcelight.engines.deepsearch.lookups.manifests.formats import (
     read_requirements,
     requirements_rank,
 )
-from sourcelight.engines.deepsearch.lookups.manifests.partial_formats import BY_NAME, PLATFORM
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
+    BY_NAME,
+    PLATFORM,
     PLUGIN,
     Requirement,
     has_part,

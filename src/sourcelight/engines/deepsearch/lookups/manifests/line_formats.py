@@ -52,6 +52,11 @@ def _swift(lines: Sequence[str]) -> Iterator[Requirement]:
         yield Requirement(name, version[1] if version is not None else "", "", start + 1)
 
 
+_MIX_OPTION = re.compile(r"\b(?P<key>only|targets?|env):\s*(?P<value>\[[^\]]{0,200}\]|[:@]?\w+)")
+_MIX_SOURCE = re.compile(r"\b(?:tag|branch|ref):\s*\"([^\"]{1,80})\"")
+_MAX_TUPLE_LINES = 8
+
+
 def _mix(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the tuples of ``defp deps``; those of other functions, such as of aliases, are none."""
     is_inside = False
@@ -59,12 +64,24 @@ def _mix(lines: Sequence[str]) -> Iterator[Requirement]:
         if (head := re.match(r"\s*defp?\s+(\w+)", line)) is not None:
             is_inside = "deps" in head[1]
         match = _MIX.match(line) if is_inside else None
-        if match is not None and not line.lstrip().startswith("#"):
-            only = re.search(r"\bonly:\s*(\[[^\]]*\]|:\w+)", match[3])
-            group = ", ".join(re.findall(r"\w+", only[1])) if only is not None else ""
-            if re.search(r"\boptional:\s*true", match[3]):
-                group = " ".join(part for part in (group, "optional") if part)
-            yield Requirement(match[1], (match[2] or "").strip(), group, number)
+        if match is None or line.lstrip().startswith("#"):
+            continue
+
+        # A tuple may go on below, with its options.
+        text = match[3]
+        for other in lines[number : number + _MAX_TUPLE_LINES]:
+            if "}" in text or _MIX.match(other) is not None:
+                break
+            text += f" {other.strip()[:500]}"
+
+        options = {option["key"]: option["value"] for option in _MIX_OPTION.finditer(text)}
+        group = ", ".join(re.findall(r"\w+", options.get("only", "")))
+        if re.search(r"\boptional:\s*true", text):
+            group = " ".join(part for part in (group, "optional") if part)
+        source = _MIX_SOURCE.search(text)
+        version = (match[2] or "").strip() or (source[1] if source is not None else "")
+        condition = f"targets: {options['targets']}" if "targets" in options else ""
+        yield Requirement(match[1], version, group, number, condition=condition)
 
 
 def _cabal(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -101,25 +118,66 @@ def _cabal(lines: Sequence[str]) -> Iterator[Requirement]:
                 yield Requirement(match[1], " ".join(match[2].split()), group, number)
 
 
+_PUB_SOURCE = re.compile(r"\s{3,}(?P<key>version|ref|sdk|path)\s*:\s*(?P<value>[^\s#][^#]{0,80}?)\s*(?:#.*)?$")
+
+
 def _pubspec(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the packages of Dart; one from elsewhere has its version, its commit or its path on a line below."""
     block = ""
     for number, line in enumerate(lines, 1):
         if (head := re.match(r"(\w+)\s*:", line)) is not None:
             block = head[1]
-        match = re.match(r"  ([A-Za-z]\w*)\s*:\s*(.*?)\s*(?:#.*)?$", line)
-        if match is not None and block in {"dependencies", "dev_dependencies"}:
-            yield Requirement(match[1], match[2].strip("\"'"), "" if block == "dependencies" else block, number)
+        match = re.match(r"  ?([A-Za-z]\w*)\s*:\s*(.*?)\s*(?:#.*)?$", line)
+        if match is None or block not in {"dependencies", "dev_dependencies", "dependency_overrides"}:
+            continue
+
+        version, version_line = match[2].strip("\"'"), 0
+        for below, text in enumerate(lines[number : number + 6] if not version else (), number + 1):
+            source = _PUB_SOURCE.match(text[:500])
+            if text.strip() and not text.startswith("   ") and not re.match(r" +\w+\s*:\s*$", text):
+                break
+            if source is not None:
+                value = source["value"].strip("\"'")
+                version, version_line = value if source["key"] == "version" else f"{source['key']}: {value}", below
+                break
+
+        yield Requirement(match[1], version, "" if block == "dependencies" else block, number, version_line)
+
+
+_CONDITION = re.compile(r"\bCondition=\"(?P<condition>[^\"]{1,160})\"")
 
 
 def _dotnet(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the packages of .NET, with the condition of their own or of the group around them."""
+    around = ""
     for number, line in enumerate(lines, 1):
-        match = _PACKAGE_REFERENCE.search(line[:1_000])
+        text = line[:1_000]
+        if "<ItemGroup" in text:
+            group = _CONDITION.search(text)
+            around = " ".join(group["condition"].split()) if group is not None else ""
+        match = _PACKAGE_REFERENCE.search(text)
         if match is not None:
             version = re.search(r"\bVersion(?:Override)?=\"([^\"]*)\"", match[0])
             private = re.search(r"PrivateAssets=\"all\"", match[0], re.IGNORECASE)
+            version_line = 0
+            # An element of its own has the version: `<Version>4</Version>`.
+            for below, other in enumerate(lines[number : number + 4] if version is None else (), number + 1):
+                if match[0].endswith("/>") or "</PackageReference" in other:
+                    break
+                if (element := re.search(r"<Version>([^<]*)</Version>", other[:500])) is not None:
+                    version, version_line = element, below
+
+            condition = _CONDITION.search(match[0])
             yield Requirement(
-                match[1], version[1] if version is not None else "", "private assets" if private else "", number
+                match[1],
+                version[1] if version is not None else "",
+                "private assets" if private else "",
+                number,
+                version_line,
+                condition["condition"] if condition is not None else around,
             )
+        if "</ItemGroup>" in text:
+            around = ""
 
 
 def _zig(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -183,14 +241,24 @@ def _description(lines: Sequence[str]) -> Iterator[Requirement]:
 def _cpanfile(lines: Sequence[str]) -> Iterator[Requirement]:
     phase = ""
     for number, line in enumerate(lines, 1):
-        if (block := re.match(r"\s*on\s*\(?\s*[\"']?(\w+)[\"']?\s*(?:=>|,)\s*sub\b", line)) is not None:
-            phase = "" if block[1] == "runtime" else block[1]
-        elif re.match(r"\s*\}\s*\)?\s*;", line):
+        text = line[:500]
+        block = re.match(
+            r"\s*(?P<word>on|feature)\s*\(?\s*[\"']?(?P<name>[\w-]+)[\"']?\s*(?:,\s*(?:\"[^\"]*\"|'[^']*')\s*)?(?:=>|,)\s*sub\b"
+            r"\s*\{?",
+            text,
+        )
+        if block is not None:
+            phase = "" if block["name"] == "runtime" else block["name"]
+            phase = f"optional: {phase}" if block["word"] == "feature" else phase
+            text = text[block.end() :]
+        elif re.match(r"\s*\}\s*\)?\s*;", text):
             phase = ""
-        match = _CPAN.match(line[:500])
+        match = _CPAN.match(text)
         if match is not None and match["name"] != "perl":
             kind = "" if match["kind"] == "requires" else match["kind"]
             yield Requirement(match["name"], match["version"] or "", " ".join(filter(None, (phase, kind))), number)
+        if block is not None and re.search(r"\}\s*\)?\s*;\s*$", text):
+            phase = ""
 
 
 LINE_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (

@@ -152,6 +152,7 @@ def _rebar(lines: Sequence[str]) -> Iterator[Requirement]:
         yield Requirement(match["name"], match["range"] or match["tag"] or "", group, manifest.number_at(match.start()))
 
 
+_ON_PLATFORM = re.compile(r"\b(?:os|os-family|os-distribution|arch)\s*!?=\s*\"?[\w.-]{1,40}\"?")
 _WITH = re.compile(r"(?<![\w-]):?with-(?P<group>test|doc|dev-setup)\b")
 
 
@@ -200,7 +201,9 @@ def _by_condition(pattern: str, comment: str, head: str) -> Callable[[Sequence[s
             condition = _WITH.search(version)
             group = condition["group"] if condition is not None else "build" if re.search(r"\bbuild\b", version) else ""
             group = group or ("optional" if field == "depopts" else "")
-            yield Requirement(match["name"], join_bounds(version), group, number)
+            of_platform = " & ".join(_ON_PLATFORM.findall(version))
+            bounds = join_bounds(_ON_PLATFORM.sub("", version)) if re.search(r"[<>=]", version) else ""
+            yield Requirement(match["name"], bounds, group, number, condition=of_platform)
 
     return read
 
@@ -328,8 +331,8 @@ def _nimble(lines: Sequence[str]) -> Iterator[Requirement]:
             continue
 
         if re.match(r"\S", text):
-            when = re.match(r"(?:when|elif)\s+(.{1,60}):", text)
-            condition = f"when {when[1]}" if when is not None else ""
+            when = re.match(r"(when|elif|feature)\s+(.{1,60}):", text)
+            condition = f"{when[1].replace('elif', 'when')} {when[2]}" if when is not None else ""
 
         call = _NIMBLE_CALL.match(text)
         if call is not None:
@@ -345,10 +348,12 @@ def _nimble(lines: Sequence[str]) -> Iterator[Requirement]:
 
 _POD_BLOCK = re.compile(
     r"\s*(?:target|abstract_target)\s*\(?\s*[\"'](?P<target>[^\"']*)[\"'].*\bdo\b|.*\.(?P<spec>test_spec|app_spec)\b.*\bdo\b"
+    r"|\s*\w+\.subspec\s*\(?\s*[\"'](?P<sub>[^\"']{1,80})[\"'].*\bdo\b"
     r"|.*\bdo\b(?:\s*\|[^|]*\|)?\s*$"
 )
 _POD_ENTRY = re.compile(
-    r"\s*(?:pod\s+|\w+\.dependency\s*\(?\s*)[\"'](?P<name>[\w+./-]+)[\"'](?:\s*,\s*[\"'](?P<version>[^\"']*)[\"'])?"
+    r"\s*(?:pod\s+|\w+\.(?:(?P<system>ios|osx|macos|tvos|watchos|visionos)\.)?dependency\s*\(?\s*)"
+    r"[\"'](?P<name>[\w+./-]+)[\"'](?:\s*,\s*[\"'](?P<version>[^\"']*)[\"'])?"
 )
 
 
@@ -363,12 +368,14 @@ def _pods(lines: Sequence[str]) -> Iterator[Requirement]:
         match = _POD_ENTRY.match(text)
         if match is not None:
             group = next((block for block in blocks if "test" in block.lower()), "")
-            yield Requirement(match["name"], match["version"] or "", group, number)
+            group = group or next((block for block in reversed(blocks) if block.startswith("subspec ")), "")
+            condition = f"platform {match['system']}" if match["system"] else ""
+            yield Requirement(match["name"], match["version"] or "", group, number, condition=condition)
             continue
 
         block = _POD_BLOCK.match(text)
         if block is not None and len(blocks) < _MAX_DEPTH:
-            blocks.append(block["target"] or block["spec"] or "")
+            blocks.append(block["target"] or block["spec"] or (f"subspec {block['sub']}" if block["sub"] else ""))
         elif re.match(r"\s*end\b", text) and blocks:
             blocks.pop()
 

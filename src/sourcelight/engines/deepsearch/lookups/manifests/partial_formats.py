@@ -12,10 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import PLUGIN, Requirement, lines_of_keys, table_start
-
-PLATFORM, BY_NAME = "platform", "by name"
-"""Groups of what a manifest names beside packages: they are found by name, and not counted."""
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys, table_start
 
 _MAX_LINE = 500
 
@@ -28,7 +25,7 @@ def _chart(lines: Sequence[str]) -> Iterator[Requirement]:
         text = line[:_MAX_LINE]
         if (head := re.match(r"([A-Za-z]\w*)\s*:", text)) is not None:
             if "name" in fields:
-                yield Requirement(fields["name"][0], fields.get("version", ("", 0))[0], "", fields["name"][1])
+                yield _of_chart(fields)
             inside, fields = head[1] == "dependencies", {}
             continue
 
@@ -36,12 +33,18 @@ def _chart(lines: Sequence[str]) -> Iterator[Requirement]:
             continue
 
         if re.match(r"\s*-\s", text) is not None and "name" in fields:
-            yield Requirement(fields["name"][0], fields.get("version", ("", 0))[0], "", fields["name"][1])
+            yield _of_chart(fields)
             fields = {}
 
-        field = re.match(r"\s*(?:-\s+)?(name|version|alias)\s*:\s*(.*?)\s*(?:\s#.*)?$", text)
+        field = re.match(r"\s*(?:-\s+)?(name|version|alias|condition)\s*:\s*(.*?)\s*(?:\s#.*)?$", text)
         if field is not None:
             fields[field[1]] = (field[2].strip("\"'"), number)
+
+
+def _of_chart(fields: dict[str, tuple[str, int]]) -> Requirement:
+    name, line = fields["name"]
+    condition = fields["condition"][0] if "condition" in fields else ""
+    return Requirement(name, fields.get("version", ("", 0))[0], "", line, condition=condition)
 
 
 def _catalog(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -71,28 +74,34 @@ def _catalog(lines: Sequence[str]) -> Iterator[Requirement]:
             yield Requirement(key, versions[key], "catalog version", version_lines.get(key, 0))
 
 
-def _pipfile(lines: Sequence[str]) -> Iterator[Requirement]:
-    data = tomllib.loads("\n".join(lines))
-    for table, group in (("packages", ""), ("dev-packages", "dev")):
-        numbers = lines_of_keys(lines, table_start(lines, table))
-        for name, value in (data.get(table) or {}).items():
-            version = value.get("version", "") if isinstance(value, dict) else value
-            yield Requirement(name, str(version), group, numbers.get(name, 0))
-
-
 def _vcpkg(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the ports of vcpkg: those of a feature have it as their list, and an override has the version."""
     data = json.loads("\n".join(lines))
-    lists: list[tuple[str, Any]] = [("", data.get("dependencies"))]
-    lists += [
-        (f"optional: {name}", feature.get("dependencies")) for name, feature in (data.get("features") or {}).items()
-    ]
-    for group, items in lists:
+    overrides = {item.get("name"): str(item.get("version", "")) for item in data.get("overrides") or ()}
+    override_start = _line_with(lines, '"overrides"')
+    lists: list[tuple[str, Any, int]] = [("", data.get("dependencies"), _line_with(lines, '"dependencies"'))]
+    features_start = _line_with(lines, '"features"')
+    for name, feature in (data.get("features") or {}).items():
+        start = _line_with(lines, f'"{name}"', features_start)
+        lists.append((f"optional: {name}", feature.get("dependencies"), start))
+
+    for group, items, start in lists:
         for item in items or ():
-            name = item if isinstance(item, str) else item.get("name", "")
-            version = "" if isinstance(item, str) else str(item.get("version>=", ""))
-            quoted = f'"{name}"'
-            line = next((number for number, text in enumerate(lines, 1) if quoted in text), 0)
-            yield Requirement(name, f">= {version}" if version else "", group, line)
+            entry = {"name": item} if isinstance(item, str) else item
+            name = str(entry.get("name", ""))
+            least = str(entry.get("version>=", ""))
+            version = overrides.get(name) or (f">= {least}" if least else "")
+            version_line = _line_with(lines, f'"{name}"', override_start) if name in overrides else 0
+            line = _line_with(lines, f'"{name}"', start) or _line_with(lines, f'"{name}"')
+            condition = f"platform: {entry['platform']}" if "platform" in entry else ""
+            list_name = " ".join(part for part in (group, "host" if entry.get("host") is True else "") if part)
+            yield Requirement(name, version, list_name, line, version_line, condition)
+
+
+def _line_with(lines: Sequence[str], text: str, start: int = 0) -> int:
+    """Return the first line (from 1), from line `start` on, that has a text; 0 for none."""
+    first = max(start - 1, 0)
+    return next((number for number, line in enumerate(lines[first:], first + 1) if text in line[:_MAX_LINE]), 0)
 
 
 def _julia(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -237,9 +246,12 @@ def _shard(lines: Sequence[str]) -> Iterator[Requirement]:
             yield Requirement(name[1], version, group, number)
 
 
+_CONAN_LIST = re.compile(r"\b(?P<kind>(?:tool_|build_|test_|python_)?requires)\b")
+
+
 def _conan(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield references such as ``fmt/10.1.0``: lines of a section, or texts of a program."""
-    section = ""
+    section = kind = ""
     for number, line in enumerate(lines, 1):
         text = line[:_MAX_LINE].split("#")[0]
         if (head := re.match(r"\s*\[(\w+)\]\s*$", text)) is not None:
@@ -247,9 +259,10 @@ def _conan(lines: Sequence[str]) -> Iterator[Requirement]:
         elif section in {"requires", "tool_requires", "build_requires", "test_requires"}:
             if (match := re.match(r"\s*([\w.+-]+)/(\S+)", text)) is not None:
                 yield Requirement(match[1], match[2], "" if section == "requires" else section, number)
-        elif re.search(r"requires\b", text) is not None or re.match(r"\s*[\"'][\w.+-]+/", text) is not None:
+        elif (kind_match := _CONAN_LIST.search(text)) is not None or re.match(r"\s*[\"'][\w.+-]+/", text) is not None:
+            kind = kind_match["kind"] if kind_match is not None else kind
             for match in re.finditer(r"[\"']([a-z][\w.+-]*)/((?:\[[^\]\"']*\]|[\d][\w.+-]*)[^\"'@]*)", text):
-                yield Requirement(match[1], match[2], "", number)
+                yield Requirement(match[1], match[2], "" if kind == "requires" else kind, number)
 
 
 def _terraform(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -275,35 +288,6 @@ def _terraform(lines: Sequence[str]) -> Iterator[Requirement]:
                 group = "module" if block == "module" else "provider"
                 yield Requirement(source, fields.get("version", ""), group, start)
             block = ""
-
-
-def maven_plugins(lines: Sequence[str]) -> Iterator[Requirement]:
-    """Yield the plugins of a build with Maven and their versions, without those of their executions."""
-    fields: dict[str, tuple[str, int]] | None = None
-    depth = 0
-    for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
-        if re.search(r"<plugin>", text) is not None:
-            fields, depth = {}, 0
-
-        if fields is None:
-            continue
-
-        if re.search(r"</plugin>", text) is not None:
-            if "artifactId" in fields:
-                group = fields.get("groupId", ("org.apache.maven.plugins", 0))[0]
-                version, version_line = fields.get("version", ("", fields["artifactId"][1]))
-                yield Requirement(f"{group}:{fields['artifactId'][0]}", version, PLUGIN, version_line)
-            fields = None
-            continue
-
-        depth += len(re.findall(r"<(?:executions|configuration|dependencies)>", text))
-        if depth == 0:
-            for tag in ("groupId", "artifactId", "version"):
-                if (match := re.search(rf"<{tag}>([^<]*)</{tag}>", text)) is not None:
-                    fields.setdefault(tag, (match[1].strip(), number))
-
-        depth -= len(re.findall(r"</(?:executions|configuration|dependencies)>", text))
 
 
 _COORDINATE_OF_MILL = re.compile(
@@ -335,7 +319,6 @@ def _elm(lines: Sequence[str]) -> Iterator[Requirement]:
 PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
     (r"^Chart\.ya?ml$", _chart),
     (r"\.versions\.toml$", _catalog),
-    (r"^Pipfile$", _pipfile),
     (r"^vcpkg\.json$", _vcpkg),
     (r"^(?:Julia)?Project\.toml$", _julia),
     (r"^shard\.yml$", _shard),
@@ -347,7 +330,8 @@ PARTIAL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirem
     (
         r"^meson\.build$",
         _by_pattern(
-            r"\bdependency\s*\(\s*'(?P<name>[\w.+-]+)'(?:[^)]*?\bversion\s*:\s*\[?\s*'(?P<version>[^']+)')?",
+            r"\bdependency\s*\(\s*'(?P<name>[\w.+-]+)'(?:[^)]*?\bversion\s*:\s*\[?\s*'(?P<version>[^']+)')?"
+            r"(?:[^)]*?(?P<group>\brequired\s*:\s*(?:false|get_option\([^)]{1,60}\))))?",
             "#",
         ),
     ),

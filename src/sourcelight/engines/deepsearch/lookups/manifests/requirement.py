@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 PLUGIN = "build plugin"
 """The group of what a build runs: it isn't counted among packages."""
+PLATFORM, BY_NAME = "platform", "by name"
+"""Groups of what a manifest names beside packages: they are found by name, and not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,9 @@ class Requirement:
         1-based line.
     version_line
         The line with the version, where that is another one; 0 elsewhere.
+    condition
+        When it counts, as written: ``profile java11``, ``platform: windows``, ``if RUBY_VERSION < "3"``; empty for
+        always.
     """
 
     name: str
@@ -33,6 +38,7 @@ class Requirement:
     group: str
     line: int
     version_line: int = 0
+    condition: str = ""
 
 
 _COMMENTS = (
