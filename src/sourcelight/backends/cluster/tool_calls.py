@@ -12,20 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sourcelight.backends.cluster import partial_calls
 from sourcelight.backends.cluster.connection import ClusterSnapshot
 from sourcelight.backends.cluster.coordinator.members import WorkerInfo
 from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered, ask_one
 from sourcelight.backends.cluster.messages import CALL, RESEARCH, REST, SEARCH, WorkerRequest, answer_from_plain
-from sourcelight.backends.cluster.partial_calls import (
-    ClusterToolCall,
-    in_parts,
-    names_of_question,
-    rank,
-    reason_left_out,
-    sentence,
-    wait_for,
-    with_skipped_rows,
-)
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
@@ -72,18 +63,18 @@ def route(
     from sourcelight.engines.tools import Split
 
     tool = handler.tool
-    call = ClusterToolCall(cluster, tool.name, arguments, context)
+    call = partial_calls.ClusterToolCall(cluster, tool.name, arguments, context)
     if tool.scope is Scope.RANKING:
-        return rank(call)
+        return partial_calls.rank(call)
 
     repositories = _required_repositories(cluster, tool, arguments, context.viewer)
     if isinstance(handler.run, Split) and (len(repositories) != 1 or not tool.takes_repos):
-        return in_parts(call, tool, handler.run, repositories)
+        return partial_calls.in_parts(call, tool, handler.run, repositories)
 
     return _gather(call, repositories)
 
 
-def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> ToolResult:
+def _gather(call: partial_calls.ClusterToolCall, repositories: tuple[Repository, ...]) -> ToolResult:
     """Answer a call on one worker that has, or fetches, all shards of the call."""
     cluster = call.cluster
     total = size_of(cluster, repositories)
@@ -99,7 +90,7 @@ def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> Tool
     try:
         return _ask(call, call.order(names), candidates_of(cluster, repo, repositories))
     except NoWorkerAnswered:
-        wait_for(cluster.fleet, cluster.fleet.members.refresh(), call.context.cancellation)
+        partial_calls.wait_for(cluster.fleet, cluster.fleet.members.refresh(), call.context.cancellation)
 
     # After the look, other workers may be known to hold the shards. A call over several repositories may now be
     # answered in part (REST): the worker names the repositories that it can't get.
@@ -107,17 +98,17 @@ def _gather(call: ClusterToolCall, repositories: tuple[Repository, ...]) -> Tool
     answer = _ask(call, order, candidates_of(cluster, repo, repositories))
     attributes = dict(answer.attributes)
     missing = attributes.pop("missing", {})
-    reasons = {name: reason_left_out(name, reason) for name, reason in sorted(missing.items())}
+    reasons = {name: partial_calls.reason_left_out(name, reason) for name, reason in sorted(missing.items())}
     answer = replace(answer, attributes=attributes, notices=(*answer.notices, *reasons.values()))
-    return with_skipped_rows(answer, reasons)
+    return partial_calls.with_skipped_rows(answer, reasons)
 
 
-def _ask(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
+def _ask(call: partial_calls.ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
     fleet = call.cluster.fleet
     work = ask_one(
         fleet.members, CALL, order, candidates, label=call.name, silence_s=fleet.silence_s, on_message=call.on_message
     )
-    return answer_from_plain(wait_for(call.cluster.fleet, work, call.context.cancellation)["answer"])
+    return answer_from_plain(partial_calls.wait_for(call.cluster.fleet, work, call.context.cancellation)["answer"])
 
 
 def count_on_workers(
@@ -153,7 +144,7 @@ def count_on_workers(
         candidates = list(dict.fromkeys(chain.from_iterable(holders[name] for name in worker_names)))
         work.append(ask_one(fleet.members, SEARCH, order, candidates, label="count", silence_s=fleet.silence_s))
 
-    messages = wait_for(fleet, _together(work), cancellation)
+    messages = partial_calls.wait_for(fleet, _together(work), cancellation)
     if not messages or not all(message["counted"] for message in messages):
         return None
 
@@ -232,7 +223,7 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
     """
     from sourcelight.engines.deepsearch.evidence.pins import StepResult
 
-    call = ClusterToolCall(cluster=cluster, name=step, arguments={}, context=context)
+    call = partial_calls.ClusterToolCall(cluster=cluster, name=step, arguments={}, context=context)
     if step == PIN:
         return StepResult(_pin(call, request))
 
@@ -250,12 +241,12 @@ def run_step(cluster: ClusterSnapshot, step: str, request: Any, context: Any, on
     work = ask_one(
         fleet.members, CALL, order, candidates, label="deepsearch", silence_s=fleet.silence_s, on_message=on_message
     )
-    return wait_for(cluster.fleet, work, context.cancellation)["answer"]["attributes"]["found"]
+    return partial_calls.wait_for(cluster.fleet, work, context.cancellation)["answer"]["attributes"]["found"]
 
 
-def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
+def _pin(call: partial_calls.ClusterToolCall, request: StepRequest) -> Any:
     """Return the commits of a question; a repository that no worker answers for can't be pinned."""
-    names = names_of_question(call, request.filters)
+    names = partial_calls.names_of_question(call, request.filters)
     if request.named_scope.repositories:
         wanted_names = {name.casefold() for name in request.named_scope.repositories}
         visible = call.cluster.catalog.visible(call.context.viewer)
@@ -263,17 +254,17 @@ def _pin(call: ClusterToolCall, request: StepRequest) -> Any:
         names = [repository.name for repository in visible if repository.name.casefold() in wanted_names]
 
     requests = call.holders(names, RESEARCH, {"asked": pickle.dumps(request)})
-    messages = wait_for(call.cluster.fleet, requests.last_messages(), call.context.cancellation)
+    messages = partial_calls.wait_for(call.cluster.fleet, requests.last_messages(), call.context.cancellation)
     merged = type(request).merge([message["answer"]["attributes"]["found"].value for message in messages])
     failed = list(merged.failed)
     for name in sorted(requests.skipped):
         attempts = requests.replicas.failed_attempts.get(name, ())
-        failed.append((name, sentence(name, attempts)))
+        failed.append((name, partial_calls.sentence(name, attempts)))
 
     return replace(merged, failed=tuple(failed))
 
 
-def _needed_workers(call: ClusterToolCall, step: str, request: Any) -> tuple[Repository, ...]:
+def _needed_workers(call: partial_calls.ClusterToolCall, step: str, request: Any) -> tuple[Repository, ...]:
     """Return the repositories that a worker needs: all that the viewer may see, or only the question's.
 
     Repositories that could not be pinned are left out; the answer names them.

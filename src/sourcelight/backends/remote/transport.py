@@ -25,16 +25,7 @@ from sourcelight.backends.remote.endpoint import (
 )
 from sourcelight.backends.remote.read_ahead import read_ahead
 from sourcelight.backends.remote.recording import route
-from sourcelight.core.errors import (
-    ConfigurationError,
-    ConnectFailed,
-    Forbidden,
-    ProtocolError,
-    ServiceError,
-    SourcelightError,
-    StreamBroken,
-    TimedOut,
-)
+from sourcelight.core import errors
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
@@ -154,7 +145,7 @@ class HttpTransport:
         for attempt in count():
             try:
                 return await self._live_json(method, path, body, params)
-            except (ConnectFailed, ServiceError) as exc:
+            except (errors.ConnectFailed, errors.ServiceError) as exc:
                 # Only statuses that say that nothing was done (429, 503): a POST that may have had an effect must not
                 # be repeated.
                 wait_s = self._retry_policy.retry_wait_s(attempt, exc, REFUSED)
@@ -189,7 +180,7 @@ class HttpTransport:
         try:
             return json.loads(data) if data else None
         except (ValueError, RecursionError):
-            raise ProtocolError(
+            raise errors.ProtocolError(
                 f"{self._endpoint.url} returned a response that is not JSON; check the address of the service"
             ) from None
 
@@ -226,7 +217,7 @@ class HttpTransport:
         for attempt in count():
             try:
                 return await send()
-            except (ConnectFailed, ServiceError) as exc:
+            except (errors.ConnectFailed, errors.ServiceError) as exc:
                 wait_s = self._retry_policy.retry_wait_s(attempt, exc, BUSY)
                 if wait_s is None:
                     raise
@@ -249,7 +240,7 @@ class HttpTransport:
             # for others.
             url = self._redirect_target(url, response)
         else:
-            raise ServiceError(
+            raise errors.ServiceError(
                 f"{self._endpoint.url} redirects more than {_MAX_REDIRECTS} times", status=response.status_code
             )
 
@@ -286,7 +277,7 @@ class HttpTransport:
                 )
             except (ValueError, ImportError, OSError):
                 # The message of the error may quote a proxy with its password.
-                raise ConfigurationError(
+                raise errors.ConfigurationError(
                     "can't use the proxy or certificate settings of the environment: "
                     "check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
                 ) from None
@@ -297,14 +288,14 @@ class HttpTransport:
         try:
             target = url.join(response.headers["Location"])
         except httpx2.InvalidURL:
-            raise ProtocolError(f"{self._endpoint.url} redirects to an invalid address") from None
+            raise errors.ProtocolError(f"{self._endpoint.url} redirects to an invalid address") from None
 
         # The only change of origin that can't send the token to another party, if the host stays the same.
         upgraded = (url.scheme, target.scheme) == ("http", "https")
         same_origin = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
         if target.userinfo or not (same_origin or (upgraded and target.host == url.host)):
             address = f"{target.scheme}://{target.netloc.decode('ascii', 'replace')}"
-            raise ServiceError(
+            raise errors.ServiceError(
                 f"{self._endpoint.url} redirects to {address}, which is not followed: "
                 "the token goes to one host only; connect to the other address directly if you trust it",
                 status=response.status_code,
@@ -321,19 +312,19 @@ class HttpTransport:
                     # The rest of an error page isn't read: a hostile service could send one without an end.
                     if len(data) >= _MAX_ERROR_CHARS:
                         break
-        except SourcelightError:
+        except errors.SourcelightError:
             pass  # the text so far is enough
 
         text = data[:_MAX_ERROR_CHARS].decode(errors="replace").strip()
         # A service may quote the credential; it must not get into a message.
         return self.hide_secrets(text)
 
-    def _refusal(self, response: httpx2.Response, text: str) -> SourcelightError:
+    def _refusal(self, response: httpx2.Response, text: str) -> errors.SourcelightError:
         address = self._endpoint.url
         if response.status_code == httpx2.codes.OK:
             kind = response.headers.get("Content-Type", "")
             line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
-            return ProtocolError(
+            return errors.ProtocolError(
                 f"{address} answered with {kind} instead of an event stream; check the address",
                 excerpt=line[:120],
             )
@@ -341,7 +332,7 @@ class HttpTransport:
         if _lacks_scope(response):
             # A renewed token would have the same scope: RFC 6750, 3.1.
             reason = "this credential is not for searches; pass a token with the scope user:all"
-            return Forbidden(f"{address} refuses the search: {reason}", status=response.status_code, text=text)
+            return errors.Forbidden(f"{address} refuses the search: {reason}", status=response.status_code, text=text)
 
         return refusal_error(address, response.status_code, text, response.headers.get("Retry-After", ""))
 
@@ -386,13 +377,15 @@ class _translated_errors:  # noqa: N801 - reads as a statement
         cause.__context__ = cause.__cause__ = None
         raise self._error(exc) from cause
 
-    def _error(self, exc: Exception) -> SourcelightError:
+    def _error(self, exc: Exception) -> errors.SourcelightError:
         reason = str(exc) or type(exc).__name__
         if isinstance(exc, httpx2.ConnectTimeout | httpx2.PoolTimeout):
-            return ConnectFailed(f"no connection to {self._host} within {self._retry_policy.connect_timeout_s:g} s")
+            return errors.ConnectFailed(
+                f"no connection to {self._host} within {self._retry_policy.connect_timeout_s:g} s"
+            )
         if isinstance(exc, httpx2.TimeoutException):
-            return TimedOut(f"{self._host} sent nothing for {self._retry_policy.idle_timeout_s:g} s")
+            return errors.TimedOut(f"{self._host} sent nothing for {self._retry_policy.idle_timeout_s:g} s")
         if self._open_response:
-            return StreamBroken(f"the stream from {self._host} broke: {reason}")
+            return errors.StreamBroken(f"the stream from {self._host} broke: {reason}")
 
-        return ConnectFailed(f"no connection to {self._host}: {reason}")
+        return errors.ConnectFailed(f"no connection to {self._host}: {reason}")

@@ -11,17 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from sourcelight.client.federation import fan_out
 from sourcelight.client.federation.attributes import merge_attributes, service_states
-from sourcelight.client.federation.fan_out import (
-    ServiceReply,
-    SummedProgress,
-    answers,
-    ask_all,
-    call_one,
-    did_not_answer,
-    page_of,
-    repositories_at,
-)
 from sourcelight.client.federation.service import Service
 from sourcelight.core.batches.columns import add_service
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
@@ -123,7 +114,7 @@ class FederatedTools:
         for service in services:
             labelling = _labelling(observer, service.name)
             try:
-                answer = await call_one(service, name, service_arguments, labelling, self._idle_timeout_s)
+                answer = await fan_out.call_one(service, name, service_arguments, labelling, self._idle_timeout_s)
             except _BY_PRECISION as error:
                 missing.append(error)
             except (ToolError, ValueError):
@@ -151,7 +142,7 @@ class FederatedTools:
             attributes["end_cursor"] = f"{service.name}{_CURSOR}{attributes['end_cursor']}"
 
         notices = list(answer.notices)
-        notices += [did_not_answer(broken_service, error) for broken_service, error in broken]
+        notices += [fan_out.did_not_answer(broken_service, error) for broken_service, error in broken]
         complete = answer.complete
         if tool.scope is Scope.SYMBOL and len(self._services) > 1:
             notices.append(f"Only repositories of {service.name} were searched: the other services don't support this.")
@@ -168,11 +159,13 @@ class FederatedTools:
     async def _list_repositories(self, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         service_arguments = {"query": arguments.get("query", "")}
         replies = await self._ask("list_repos", [(service, service_arguments) for service in self._services], observer)
-        replied = [(reply, answer) for reply, answer in answers(replies) if answer.columns != UNPARSED]
+        replied = [(reply, answer) for reply, answer in fan_out.answers(replies) if answer.columns != UNPARSED]
         if not replied:
             return _merge_texts(replies)
 
-        page, page_attributes = page_of([(reply.service.name, answer.table) for reply, answer in replied], arguments)
+        page, page_attributes = fan_out.page_of(
+            [(reply.service.name, answer.table) for reply, answer in replied], arguments
+        )
         attributes = {"query": service_arguments["query"]}
         attributes.update(page_attributes)
         attributes["services"] = service_states(replies, page.table, page.duplicates)
@@ -194,7 +187,7 @@ class FederatedTools:
         self, tool: Tool[Any], arguments: WireArguments, merge: Merge, observer: CallObserver | None
     ) -> ToolResult:
         requested_names = [str(name).strip("/") for name in arguments.get("repos") or ()]
-        failed_replies: list[ServiceReply[Any]] = []
+        failed_replies: list[fan_out.ServiceReply[Any]] = []
         plan = [(service, arguments) for service in self._services]
         if requested_names or merge.exclusive:
             plan, failed_replies = await self._make_plan(arguments, requested_names, exclusive=merge.exclusive)
@@ -205,7 +198,9 @@ class FederatedTools:
 
         replies = await self._ask(tool.name, plan, observer)
         replies += failed_replies
-        replied = [(reply.service.name, answer) for reply, answer in answers(replies) if answer.columns != UNPARSED]
+        replied = [
+            (reply.service.name, answer) for reply, answer in fan_out.answers(replies) if answer.columns != UNPARSED
+        ]
         if not replied:
             return _merge_texts(replies)
 
@@ -244,19 +239,21 @@ class FederatedTools:
 
     async def _ask(
         self, name: str, plan: Sequence[tuple[Service, WireArguments]], observer: CallObserver | None
-    ) -> list[ServiceReply[ToolResult]]:
-        summed = SummedProgress(observer)
+    ) -> list[fan_out.ServiceReply[ToolResult]]:
+        summed = fan_out.SummedProgress(observer)
         arguments_by_service = {service.name: arguments for service, arguments in plan}
 
         async def ask(service: Service) -> ToolResult:
             on_progress = summed.of(service.name) if len(plan) > 1 else observer
-            return await call_one(service, name, arguments_by_service[service.name], on_progress, self._idle_timeout_s)
+            return await fan_out.call_one(
+                service, name, arguments_by_service[service.name], on_progress, self._idle_timeout_s
+            )
 
-        return await ask_all([service for service, _ in plan], ask)
+        return await fan_out.ask_all([service for service, _ in plan], ask)
 
     async def _make_plan(
         self, arguments: WireArguments, requested_names: Sequence[str], *, exclusive: bool
-    ) -> tuple[_Plan, list[ServiceReply[Any]]]:
+    ) -> tuple[_Plan, list[fan_out.ServiceReply[Any]]]:
         """Return the repositories to request from each service, and the services that could not list theirs.
 
         Raises
@@ -264,7 +261,9 @@ class FederatedTools:
         RepositoryNotFound
             For a name that no service has.
         """
-        replies = await ask_all(self._services, lambda service: repositories_at(service, requested_names))
+        replies = await fan_out.ask_all(
+            self._services, lambda service: fan_out.repositories_at(service, requested_names)
+        )
         failed_replies = [reply for reply in replies if reply.error is not None]
         replied = [(reply.service, reply.value) for reply in replies if reply.value is not None]
         existing: set[str] = set()
@@ -323,7 +322,7 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
     return on_progress
 
 
-def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
+def _notices(replies: Sequence[fan_out.ServiceReply[Any]]) -> tuple[list[str], bool]:
     """Return notices of all services, and whether all answered in full."""
     answers = [(reply.service.name, reply.value) for reply in replies if reply.value is not None]
     notices: list[str] = []
@@ -339,16 +338,16 @@ def _notices(replies: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
     for name, answer in answers:
         notices += [same_kind(f"{name}: {notice}", notice) for notice in answer.notices if notice not in common]
 
-    failures = [did_not_answer(reply.service, reply.error) for reply in replies if reply.error is not None]
+    failures = [fan_out.did_not_answer(reply.service, reply.error) for reply in replies if reply.error is not None]
     is_complete = not failures and all(answer.complete for _, answer in answers)
     return [*notices, *failures], is_complete
 
 
-def _merge_texts(replies: Sequence[ServiceReply[ToolResult]]) -> ToolResult:
+def _merge_texts(replies: Sequence[fan_out.ServiceReply[ToolResult]]) -> ToolResult:
     """Return the error texts of services if none could be parsed."""
     import pyarrow as pa
 
-    tables = [add_service(answer.table, reply.service.name) for reply, answer in answers(replies)]
+    tables = [add_service(answer.table, reply.service.name) for reply, answer in fan_out.answers(replies)]
     notices, _ = _notices(replies)
     table = pa.concat_tables(tables).unify_dictionaries()
     return ToolResult(

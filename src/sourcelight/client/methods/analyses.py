@@ -7,22 +7,7 @@ from typing import TYPE_CHECKING
 from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, mailmap_text, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
-from sourcelight.core.tools.analyses import (
-    CHURN,
-    CONTRIBUTORS,
-    COUPLING,
-    HOTSPOTS,
-    IDENTITIES,
-    IDENTITY_SUGGESTIONS,
-    PICKAXE,
-    ChurnArguments,
-    ContributorsArguments,
-    CouplingArguments,
-    HotspotsArguments,
-    IdentitiesArguments,
-    IdentitySuggestionsArguments,
-    PickaxeArguments,
-)
+from sourcelight.core.tools import analyses
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -85,7 +70,7 @@ class AnalysisMethods:
         DataFrame
             One row per author and group, bots last in each; columns as in ``columns_of("contributors")``.
         """
-        arguments = ContributorsArguments(
+        arguments = analyses.ContributorsArguments(
             repos=texts(repos),
             by=texts(by),
             after=date_text(after),
@@ -96,7 +81,7 @@ class AnalysisMethods:
             join_addresses=None if join_addresses else False,
             lines=None if lines else False,
         )
-        return await self._call(CONTRIBUTORS, arguments, progress)
+        return await self._call(analyses.CONTRIBUTORS, arguments, progress)
 
     async def churn(
         self: ToolCaller,
@@ -135,7 +120,7 @@ class AnalysisMethods:
         DataFrame
             One row per group, most changed lines first in each period; columns as in ``columns_of("churn")``.
         """
-        arguments = ChurnArguments(
+        arguments = analyses.ChurnArguments(
             repos=texts(repos),
             by=texts(by),
             depth=depth,
@@ -146,7 +131,7 @@ class AnalysisMethods:
             mailmap=mailmap_text(mailmap),
             join_addresses=None if join_addresses else False,
         )
-        return await self._call(CHURN, arguments, progress)
+        return await self._call(analyses.CHURN, arguments, progress)
 
     async def pickaxe(  # noqa: PLR0913 - its parameters, each by name
         self: ToolCaller,
@@ -187,7 +172,7 @@ class AnalysisMethods:
         DataFrame
             One row per group, in the order of time; columns as in ``columns_of("pickaxe")``.
         """
-        arguments = PickaxeArguments(
+        arguments = analyses.PickaxeArguments(
             pattern=pattern,
             repos=texts(repos),
             by=texts(by),
@@ -199,7 +184,7 @@ class AnalysisMethods:
             mailmap=mailmap_text(mailmap),
             join_addresses=None if join_addresses else False,
         )
-        return await self._call(PICKAXE, arguments, progress)
+        return await self._call(analyses.PICKAXE, arguments, progress)
 
     async def hotspots(
         self: ToolCaller,
@@ -236,7 +221,7 @@ class AnalysisMethods:
         DataFrame
             One row per file, the highest rank first; columns as in ``columns_of("hotspots")``.
         """
-        arguments = HotspotsArguments(
+        arguments = analyses.HotspotsArguments(
             repos=texts(repos),
             files=texts(files),
             after=date_text(after),
@@ -246,7 +231,7 @@ class AnalysisMethods:
             file_kinds=texts(file_kinds),
             join_addresses=None if join_addresses else False,
         )
-        return await self._call(HOTSPOTS, arguments, progress)
+        return await self._call(analyses.HOTSPOTS, arguments, progress)
 
     async def coupling(
         self: ToolCaller,
@@ -284,7 +269,7 @@ class AnalysisMethods:
         DataFrame
             One row per pair, the strongest first; columns as in ``columns_of("coupling")``.
         """
-        arguments = CouplingArguments(
+        arguments = analyses.CouplingArguments(
             repos=texts(repos),
             after=date_text(after),
             before=date_text(before),
@@ -295,7 +280,7 @@ class AnalysisMethods:
             revisions=texts(revisions),
             file_kinds=texts(file_kinds),
         )
-        return await self._call(COUPLING, arguments, progress)
+        return await self._call(analyses.COUPLING, arguments, progress)
 
     async def identities(
         self: ToolCaller, repos: Texts | None = None, *, mailmap: Texts | None = None, progress: ProgressChoice = None
@@ -317,7 +302,9 @@ class AnalysisMethods:
             One row per identity; columns as in ``columns_of("identities")``.
         """
         return await self._call(
-            IDENTITIES, IdentitiesArguments(repos=texts(repos), mailmap=mailmap_text(mailmap)), progress
+            analyses.IDENTITIES,
+            analyses.IdentitiesArguments(repos=texts(repos), mailmap=mailmap_text(mailmap)),
+            progress,
         )
 
     async def identity_suggestions(
@@ -346,10 +333,10 @@ class AnalysisMethods:
         DataFrame
             One row per identity of a suggested group; columns as in ``columns_of("identity_suggestions")``.
         """
-        arguments = IdentitySuggestionsArguments(
+        arguments = analyses.IdentitySuggestionsArguments(
             repos=texts(repos), mailmap=mailmap_text(mailmap), join_addresses=None if join_addresses else False
         )
-        return await self._call(IDENTITY_SUGGESTIONS, arguments, progress)
+        return await self._call(analyses.IDENTITY_SUGGESTIONS, arguments, progress)
 
 
 class BlockingAnalysisMethods:

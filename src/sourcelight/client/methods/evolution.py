@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 from sourcelight.client.methods.call import ToolCaller
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
-from sourcelight.core.tools.evolution import (
-    API_CHANGES,
-    PATH_HISTORY,
-    SYMBOL_HISTORY,
-    ApiChangesArguments,
-    PathHistoryArguments,
-    SymbolHistoryArguments,
-)
+from sourcelight.core.tools import evolution
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -63,8 +56,8 @@ class EvolutionMethods:
         PathNotFound
             Neither the revision nor a commit before it has the path.
         """
-        arguments = PathHistoryArguments(repo=repo, path=path, revision=revision, limit=limit)
-        return await self._call(PATH_HISTORY, arguments, progress)
+        arguments = evolution.PathHistoryArguments(repo=repo, path=path, revision=revision, limit=limit)
+        return await self._call(evolution.PATH_HISTORY, arguments, progress)
 
     async def symbol_history(
         self: ToolCaller,
@@ -110,8 +103,10 @@ class EvolutionMethods:
         ToolError
             The definition doesn't exist, or there are several; the message names them.
         """
-        arguments = SymbolHistoryArguments(repo=repo, symbol=symbol, path=path, revision=revision, limit=limit)
-        return await self._call(SYMBOL_HISTORY, arguments, progress)
+        arguments = evolution.SymbolHistoryArguments(
+            repo=repo, symbol=symbol, path=path, revision=revision, limit=limit
+        )
+        return await self._call(evolution.SYMBOL_HISTORY, arguments, progress)
 
     async def api_changes(
         self: ToolCaller,
@@ -143,8 +138,8 @@ class EvolutionMethods:
         DataFrame
             One row per symbol, by module and name; columns as in ``columns_of("api_changes")``.
         """
-        arguments = ApiChangesArguments(repo=repo, base=base, head=head, path=path)
-        return await self._call(API_CHANGES, arguments, progress)
+        arguments = evolution.ApiChangesArguments(repo=repo, base=base, head=head, path=path)
+        return await self._call(evolution.API_CHANGES, arguments, progress)
 
 
 class BlockingEvolutionMethods:

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING
 from sourcelight.client.methods.call import ToolCaller
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
-from sourcelight.core.tools.files import (
-    BEST_PLACES,
-    KEYWORD_SEARCH,
-    LIST_FILES,
-    LIST_REPOS,
-    NLS_SEARCH,
-    READ_FILE,
-    KeywordSearchArguments,
-    ListFilesArguments,
-    ListReposArguments,
-    NlsSearchArguments,
-    ReadFileArguments,
-)
+from sourcelight.core.tools import files
 from sourcelight.core.tools.inspection import VERIFY, VerifyArguments
 from sourcelight.display.notebook import ProgressChoice
 
@@ -57,8 +45,8 @@ class ToolMethods:
         DataFrame
             One row per repository, by name; columns as in ``columns_of("repository_list")``.
         """
-        arguments = ListReposArguments(query=query, limit=limit, after=cursor)
-        return await self._call(LIST_REPOS, arguments, progress)
+        arguments = files.ListReposArguments(query=query, limit=limit, after=cursor)
+        return await self._call(files.LIST_REPOS, arguments, progress)
 
     async def list_files(
         self: ToolCaller,
@@ -91,7 +79,9 @@ class ToolMethods:
         RepositoryNotFound, RevisionNotFound, PathNotFound
             The repository, revision or path doesn't exist, or isn't visible.
         """
-        return await self._call(LIST_FILES, ListFilesArguments(repo=repo, path=path, revision=revision), progress)
+        return await self._call(
+            files.LIST_FILES, files.ListFilesArguments(repo=repo, path=path, revision=revision), progress
+        )
 
     async def read_file(
         self: ToolCaller,
@@ -128,8 +118,10 @@ class ToolMethods:
         RepositoryNotFound, RevisionNotFound, PathNotFound
             The repository, revision or path doesn't exist, or isn't visible.
         """
-        arguments = ReadFileArguments(repo=repo, path=path, start_line=start_line, end_line=end_line, revision=revision)
-        return await self._call(READ_FILE, arguments, progress)
+        arguments = files.ReadFileArguments(
+            repo=repo, path=path, start_line=start_line, end_line=end_line, revision=revision
+        )
+        return await self._call(files.READ_FILE, arguments, progress)
 
     async def keyword_search(self: ToolCaller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
         """Search for exact words.
@@ -152,10 +144,10 @@ class ToolMethods:
         QueryError
             The query can't be parsed.
         """
-        return await self._call(KEYWORD_SEARCH, KeywordSearchArguments(query=query), progress)
+        return await self._call(files.KEYWORD_SEARCH, files.KeywordSearchArguments(query=query), progress)
 
     async def nls_search(
-        self: ToolCaller, query: str, limit: int | None = BEST_PLACES, *, progress: ProgressChoice = None
+        self: ToolCaller, query: str, limit: int | None = files.BEST_PLACES, *, progress: ProgressChoice = None
     ) -> DataFrame:
         """Search in natural language: words in any of their forms, the best matching chunks of code first.
 
@@ -181,7 +173,7 @@ class ToolMethods:
         QueryError
             The query can't be parsed.
         """
-        return await self._call(NLS_SEARCH, NlsSearchArguments(query=query, limit=limit), progress)
+        return await self._call(files.NLS_SEARCH, files.NlsSearchArguments(query=query, limit=limit), progress)
 
     async def verify(
         self: ToolCaller,

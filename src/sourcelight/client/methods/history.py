@@ -10,21 +10,8 @@ from sourcelight.core.arguments import checks_methods
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import count_of
+from sourcelight.core.tools import commits
 from sourcelight.core.tools.catalog import find_tool
-from sourcelight.core.tools.commits import (
-    COMMIT_DETAILS,
-    COMMIT_SEARCH,
-    COMPARE_REVISIONS,
-    DIFF_SEARCH,
-    GET_CONTRIBUTOR_REPOS,
-    LAST_CHANGES,
-    CommitDetailsArguments,
-    CommitSearchArguments,
-    CompareRevisionsArguments,
-    DiffSearchArguments,
-    GetContributorReposArguments,
-    LastChangesArguments,
-)
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -93,7 +80,7 @@ class HistoryMethods:
         ToolError
             A date or a pattern can't be parsed.
         """
-        arguments = CommitSearchArguments(
+        arguments = commits.CommitSearchArguments(
             repos=texts(repos) or (),
             message_terms=texts(message_terms),
             authors=texts(authors),
@@ -105,7 +92,7 @@ class HistoryMethods:
             use_regex=use_regex,
             revisions=texts(revisions),
         )
-        return await self._call(COMMIT_SEARCH, arguments, progress)
+        return await self._call(commits.COMMIT_SEARCH, arguments, progress)
 
     async def diff_search(  # noqa: PLR0913 - the tool's own parameters
         self: ToolCaller,
@@ -163,7 +150,7 @@ class HistoryMethods:
         ToolError
             A date or a pattern can't be parsed.
         """
-        arguments = DiffSearchArguments(
+        arguments = commits.DiffSearchArguments(
             pattern=pattern,
             repos=texts(repos) or (),
             added=added,
@@ -178,7 +165,7 @@ class HistoryMethods:
             revisions=texts(revisions),
             changes=changes,
         )
-        return await self._call(DIFF_SEARCH, arguments, progress)
+        return await self._call(commits.DIFF_SEARCH, arguments, progress)
 
     async def compare_revisions(
         self: ToolCaller,
@@ -220,8 +207,10 @@ class HistoryMethods:
         ToolError
             The cursor belongs to another comparison.
         """
-        arguments = CompareRevisionsArguments(repo=repo, base=base, head=head, limit=limit, cursor=cursor, stat=stat)
-        return await self._call(COMPARE_REVISIONS, arguments, progress)
+        arguments = commits.CompareRevisionsArguments(
+            repo=repo, base=base, head=head, limit=limit, cursor=cursor, stat=stat
+        )
+        return await self._call(commits.COMPARE_REVISIONS, arguments, progress)
 
     async def get_contributor_repos(
         self: ToolCaller,
@@ -252,11 +241,11 @@ class HistoryMethods:
         DataFrame
             One row per repository, most commits first; columns as in ``columns_of("contributor_repositories")``.
         """
-        arguments = GetContributorReposArguments(
+        arguments = commits.GetContributorReposArguments(
             author=single_author(authors), authors=several_authors(authors), limit=limit,
             min_commits=min_commits, use_regex=use_regex,
         )  # fmt: skip
-        return await self._call(GET_CONTRIBUTOR_REPOS, arguments, progress)
+        return await self._call(commits.GET_CONTRIBUTOR_REPOS, arguments, progress)
 
     async def commit_details(
         self: ToolCaller, repo: str, revision: str, *, progress: ProgressChoice = None
@@ -282,7 +271,9 @@ class HistoryMethods:
         RepositoryNotFound, RevisionNotFound
             The repository or the commit is unknown.
         """
-        return await self._call(COMMIT_DETAILS, CommitDetailsArguments(repo=repo, revision=revision), progress)
+        return await self._call(
+            commits.COMMIT_DETAILS, commits.CommitDetailsArguments(repo=repo, revision=revision), progress
+        )
 
     async def last_changes(
         self: ToolCaller, repo: str, paths: Texts, revision: str | None = None, *, progress: ProgressChoice = None
@@ -305,8 +296,8 @@ class HistoryMethods:
         DataFrame
             One row per path; columns as in ``columns_of("last_changes")``.
         """
-        arguments = LastChangesArguments(repo=repo, paths=texts(paths) or (), revision=revision)
-        return await self._call(LAST_CHANGES, arguments, progress)
+        arguments = commits.LastChangesArguments(repo=repo, paths=texts(paths) or (), revision=revision)
+        return await self._call(commits.LAST_CHANGES, arguments, progress)
 
     async def drill_down(self: ToolCaller, frame: DataFrame, row: int, *, progress: ProgressChoice = None) -> DataFrame:
         """List the commits behind a row of a DataFrame that a method of history returned.

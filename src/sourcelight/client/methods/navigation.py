@@ -13,25 +13,7 @@ from sourcelight.client.progress import arriving
 from sourcelight.core.arguments import checks_methods
 from sourcelight.core.errors import MissingExtra
 from sourcelight.core.markup import count_of, visible
-from sourcelight.core.tools.navigation import (
-    CALLEES,
-    CALLERS,
-    DEPENDENCY_GRAPH,
-    FIND_REFERENCES,
-    GO_TO_DEFINITION,
-    IMPORTS,
-    OUTLINE,
-    REPO_MAP,
-    SYMBOLS,
-    CallGraphArguments,
-    DependencyGraphArguments,
-    FindReferencesArguments,
-    GoToDefinitionArguments,
-    ImportsArguments,
-    OutlineArguments,
-    RepoMapArguments,
-    SymbolsArguments,
-)
+from sourcelight.core.tools import navigation
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.frame_views import links_of
 
@@ -138,10 +120,10 @@ class NavigationMethods:
             Up to ten candidates, the best first; columns as in ``columns_of("definitions")``. ``how`` is the method
             that found each, ``precise`` whether an index file of a compiler confirms it.
         """
-        arguments = GoToDefinitionArguments(
+        arguments = navigation.GoToDefinitionArguments(
             repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column
         )
-        return await self._call(GO_TO_DEFINITION, arguments, progress)
+        return await self._call(navigation.GO_TO_DEFINITION, arguments, progress)
 
     async def find_references(
         self: ToolCaller,
@@ -172,10 +154,10 @@ class NavigationMethods:
             One row per place, the definition itself included; columns as in ``columns_of("references")``.
             ``attrs["left_out"]`` counts uses of that name whose meaning is unknown.
         """
-        arguments = FindReferencesArguments(
+        arguments = navigation.FindReferencesArguments(
             repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column, limit=limit
         )
-        return await self._call(FIND_REFERENCES, arguments, progress)
+        return await self._call(navigation.FIND_REFERENCES, arguments, progress)
 
     async def stream_references(
         self: ToolCaller,
@@ -207,7 +189,7 @@ class NavigationMethods:
         """
         from sourcelight.display.frames.facts import answer_frame
 
-        arguments = FindReferencesArguments(
+        arguments = navigation.FindReferencesArguments(
             repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column, limit=limit
         )
         wire_arguments = arguments.to_wire()
@@ -244,8 +226,8 @@ class NavigationMethods:
         DataFrame
             One row per definition, by path and line; columns as in ``columns_of("symbols")``.
         """
-        arguments = SymbolsArguments(repo=repo, kind=texts(kind), path=path, revision=revision)
-        return await self._call(SYMBOLS, arguments, progress)
+        arguments = navigation.SymbolsArguments(repo=repo, kind=texts(kind), path=path, revision=revision)
+        return await self._call(navigation.SYMBOLS, arguments, progress)
 
     async def outline(
         self: ToolCaller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
@@ -266,7 +248,9 @@ class NavigationMethods:
         DataFrame
             One row per definition, in order of the text; columns as in ``columns_of("symbols")``.
         """
-        return await self._call(OUTLINE, OutlineArguments(repo=repo, path=path, revision=revision), progress)
+        return await self._call(
+            navigation.OUTLINE, navigation.OutlineArguments(repo=repo, path=path, revision=revision), progress
+        )
 
     async def imports(
         self: ToolCaller,
@@ -294,7 +278,9 @@ class NavigationMethods:
         DataFrame
             One row per imported thing, by path and line; columns as in ``columns_of("imports")``.
         """
-        return await self._call(IMPORTS, ImportsArguments(repo=repo, path=path, revision=revision), progress)
+        return await self._call(
+            navigation.IMPORTS, navigation.ImportsArguments(repo=repo, path=path, revision=revision), progress
+        )
 
     async def dependency_graph(
         self: ToolCaller, repos: Texts | None = None, *, external: bool = True, progress: ProgressChoice = None
@@ -316,8 +302,8 @@ class NavigationMethods:
             ``.edges`` is a DataFrame with columns as in ``columns_of("dependencies")``;
             ``.to_networkx()`` makes a graph of it.
         """
-        arguments = DependencyGraphArguments(repos=texts(repos), external=external)
-        return DependencyGraph(await self._call(DEPENDENCY_GRAPH, arguments, progress))
+        arguments = navigation.DependencyGraphArguments(repos=texts(repos), external=external)
+        return DependencyGraph(await self._call(navigation.DEPENDENCY_GRAPH, arguments, progress))
 
     async def repo_map(
         self: ToolCaller,
@@ -346,8 +332,8 @@ class NavigationMethods:
             One row per line of the map; columns as in ``columns_of("repository_map")``. Join its
             ``text`` with newlines to read the map.
         """
-        arguments = RepoMapArguments(repo=repo, limit=limit, revision=revision)
-        return await self._call(REPO_MAP, arguments, progress)
+        arguments = navigation.RepoMapArguments(repo=repo, limit=limit, revision=revision)
+        return await self._call(navigation.REPO_MAP, arguments, progress)
 
     async def callers(
         self: ToolCaller,
@@ -376,8 +362,10 @@ class NavigationMethods:
         DataFrame
             One row per call, the nearest first; columns as in ``columns_of("calls")``.
         """
-        arguments = CallGraphArguments(repo=repo, path=path, symbol=symbol, depth=depth, revision=revision, line=line)
-        return await self._call(CALLERS, arguments, progress)
+        arguments = navigation.CallGraphArguments(
+            repo=repo, path=path, symbol=symbol, depth=depth, revision=revision, line=line
+        )
+        return await self._call(navigation.CALLERS, arguments, progress)
 
     async def callees(
         self: ToolCaller,
@@ -406,8 +394,10 @@ class NavigationMethods:
         DataFrame
             One row per call, the nearest first; columns as in ``columns_of("calls")``.
         """
-        arguments = CallGraphArguments(repo=repo, path=path, symbol=symbol, depth=depth, revision=revision, line=line)
-        return await self._call(CALLEES, arguments, progress)
+        arguments = navigation.CallGraphArguments(
+            repo=repo, path=path, symbol=symbol, depth=depth, revision=revision, line=line
+        )
+        return await self._call(navigation.CALLEES, arguments, progress)
 
 
 class BlockingNavigationMethods:

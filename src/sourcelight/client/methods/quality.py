@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.arguments import checks_methods
-from sourcelight.core.tools.quality import (
-    COMPLEXITY,
-    COMPLEXITY_TREND,
-    RELATED_TESTS,
-    ComplexityArguments,
-    ComplexityTrendArguments,
-    RelatedTestsArguments,
-)
+from sourcelight.core.tools import quality
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -64,8 +57,10 @@ class QualityMethods:
             One row per function or file, the most complex (of files: the hottest) first; columns as in
             ``columns_of("complexity")``.
         """
-        arguments = ComplexityArguments(repo=repo, path=path, revision=revision, by=by, dates=dates, limit=limit)
-        return await self._call(COMPLEXITY, arguments, progress)
+        arguments = quality.ComplexityArguments(
+            repo=repo, path=path, revision=revision, by=by, dates=dates, limit=limit
+        )
+        return await self._call(quality.COMPLEXITY, arguments, progress)
 
     async def complexity_trend(
         self: ToolCaller,
@@ -103,8 +98,10 @@ class QualityMethods:
             One row per commit (and file or function), in the order of `revisions`, else the oldest first; columns as in
             ``columns_of("complexity_trend")``.
         """
-        arguments = ComplexityTrendArguments(repo=repo, path=path, revisions=texts(revisions), points=points, by=by)
-        return await self._call(COMPLEXITY_TREND, arguments, progress)
+        arguments = quality.ComplexityTrendArguments(
+            repo=repo, path=path, revisions=texts(revisions), points=points, by=by
+        )
+        return await self._call(quality.COMPLEXITY_TREND, arguments, progress)
 
     async def related_tests(
         self: ToolCaller,
@@ -135,8 +132,8 @@ class QualityMethods:
         DataFrame
             One row per test, tests that import or use the file first; columns as in ``columns_of("related_tests")``.
         """
-        arguments = RelatedTestsArguments(repo=repo, path=path, revision=revision, min_commits=min_commits)
-        return await self._call(RELATED_TESTS, arguments, progress)
+        arguments = quality.RelatedTestsArguments(repo=repo, path=path, revision=revision, min_commits=min_commits)
+        return await self._call(quality.RELATED_TESTS, arguments, progress)
 
 
 class BlockingQualityMethods:

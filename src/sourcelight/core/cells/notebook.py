@@ -28,16 +28,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from sourcelight.core.cells import notebook_nodes
 from sourcelight.core.cells.json_places import JsonString
 from sourcelight.core.cells.model import CellDocument, CellText
-from sourcelight.core.cells.notebook_nodes import (
-    FIRST_WITHOUT_WORKSHEETS,
-    KERNEL_NAMES,
-    KINDS,
-    READABLE_DATA,
-    NotebookFile,
-    read_slowly,
-)
 from sourcelight.core.cells.strings import (
     StringRun,
     StringTable,
@@ -71,7 +64,7 @@ def read_notebook(data: bytes, *, with_outputs: bool = True) -> CellDocument:
     try:
         return _read_quickly(data, with_outputs=with_outputs)
     except UnknownPlaces:
-        document = read_slowly(data)
+        document = notebook_nodes.read_slowly(data)
         if with_outputs:
             return document
         return dataclasses.replace(document, texts=document.sources)
@@ -129,13 +122,13 @@ def _kind_of(cell: dict[str, Any]) -> str:
     cell_type = cell.get("cell_type")
     # Any other value may not be hashable.
     if type(cell_type) is str:
-        return KINDS.get(cell_type, RAW)
+        return notebook_nodes.KINDS.get(cell_type, RAW)
     return RAW
 
 
 def _is_old(root: dict[str, Any]) -> bool:
     version = root.get("nbformat")
-    return type(version) is int and 0 <= version < FIRST_WITHOUT_WORKSHEETS
+    return type(version) is int and 0 <= version < notebook_nodes.FIRST_WITHOUT_WORKSHEETS
 
 
 def _read_quickly(data: bytes, *, with_outputs: bool) -> CellDocument:
@@ -189,7 +182,7 @@ class _QuickReader:
     texts: list[CellText] = field(default_factory=list)
     cells: int = 0
     malformed: int = 0
-    _file: NotebookFile | None = None
+    _file: notebook_nodes.NotebookFile | None = None
 
     def add_sheets(self, sheets: list[Any], number: int) -> int:
         """Add the cells of worksheets; `number` is that of their first string. Return the one after their last."""
@@ -262,9 +255,9 @@ class _QuickReader:
         if text.text:
             self.texts.append(text)
 
-    def _notebook_file(self) -> NotebookFile:
+    def _notebook_file(self) -> notebook_nodes.NotebookFile:
         if self._file is None:
-            self._file = NotebookFile(self.data, is_old=self.is_old)
+            self._file = notebook_nodes.NotebookFile(self.data, is_old=self.is_old)
         return self._file
 
     def _places_of(self, run: StringRun) -> list[JsonString]:
@@ -302,7 +295,7 @@ class _OutputWalk:
                 if key == "data" and type(value) is dict:
                     for mime, content in value.items():
                         self.number += 1
-                        if mime in READABLE_DATA:
+                        if mime in notebook_nodes.READABLE_DATA:
                             yield run_of(content, self.number)
                         self.number += count_strings(content)
                     continue
@@ -324,7 +317,7 @@ def _kernel_language(metadata: Any) -> str:
     if type(metadata) is not dict:
         return ""
 
-    for group, key in KERNEL_NAMES:
+    for group, key in notebook_nodes.KERNEL_NAMES:
         values = metadata.get(group)
         name = values.get(key) if type(values) is dict else None
         language = find_language(name) if type(name) is str else None

@@ -18,19 +18,11 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import PATTERN_TYPES, label_of
 from sourcelight.core.query.normalize import escape_bare_parens
 from sourcelight.core.query.parse import check_text, effective_pattern_type, effective_type, read_tree
+from sourcelight.core.query.syntax import quoting
 from sourcelight.core.query.syntax.lexer import RawFilter
 from sourcelight.core.query.syntax.nodes import And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.syntax.parser import MAX_DEPTH
 from sourcelight.core.query.syntax.predicates import predicate
-from sourcelight.core.query.syntax.quoting import (
-    in_quotes,
-    is_plain_value,
-    quote_pattern,
-    quote_value,
-    read_alone,
-    second_term,
-    slash_regexp,
-)
 
 _EMPTY_FILTER = "file:"
 
@@ -296,25 +288,25 @@ class _TreeWriter:
                 return f"{_guard_not(first)}{blank}{remaining}"
             return node.value
 
-        if self._type == "keyword" and not node.quoted and quote_pattern(node.value) == node.value:
+        if self._type == "keyword" and not node.quoted and quoting.quote_pattern(node.value) == node.value:
             return node.value
-        return in_quotes(node.value, few_escapes=self._layout.few_escapes)
+        return quoting.in_quotes(node.value, few_escapes=self._layout.few_escapes)
 
     def _regexp(self, value: str) -> str:
         can_be_bare = self._type == "regexp" and not self._layout.explicit
-        if can_be_bare and escape_bare_parens(value) == value and read_alone(value, "regexp") == value:
+        if can_be_bare and escape_bare_parens(value) == value and quoting.read_alone(value, "regexp") == value:
             return value
 
         if not value:
             raise QueryError("an empty regular expression can't be written between slashes", stage="parse")
-        return slash_regexp(value)
+        return quoting.slash_regexp(value)
 
     def _content(self, node: Pattern) -> str:
         if node.kind == "structure":
-            return in_quotes(node.value)
+            return quoting.in_quotes(node.value)
         if node.kind == "literal":
             if node.quoted or self._type == "regexp":
-                return in_quotes(node.value)
+                return quoting.in_quotes(node.value)
             return _value("content", node.value)
 
         if self._type != "regexp" or not _is_bare_value("content", node.value):
@@ -344,7 +336,7 @@ def _filter(node: Filter) -> str:
     value = node.value
     if node.name == "repo" and node.revs is not None:
         value = f"{value}@{':'.join(node.revs)}"
-    text = in_quotes(value) if node.quoted else _value(node.name, value)
+    text = quoting.in_quotes(value) if node.quoted else _value(node.name, value)
     return _negate(f"{label_of(node.name)}:{text}", negated=node.negated)
 
 
@@ -357,16 +349,16 @@ def _negate(text: str, *, negated: bool) -> str:
 def _value(field: str, value: str) -> str:
     if _is_bare_value(field, value):
         return value
-    return in_quotes(value)
+    return quoting.in_quotes(value)
 
 
 def _is_bare_value(field: str, value: str) -> bool:
-    return not value or is_plain_value(field, value)
+    return not value or quoting.is_plain_value(field, value)
 
 
 def _predicate(node: Predicate) -> str:
     text = _negate(f"{node.on}:{node.name}({_arguments(node)})", negated=node.negated)
-    read = second_term(f"(x {text} x)", "keyword", terms=3)
+    read = quoting.second_term(f"(x {text} x)", "keyword", terms=3)
     if isinstance(read, RawFilter) and read.predicate is not None:
         same = predicate(node.on, *read.predicate, negated=read.negated)
         if (same.name, dict(same.args), same.negated) == (node.name, dict(node.args), node.negated):
@@ -377,7 +369,7 @@ def _predicate(node: Predicate) -> str:
 def _arguments(node: Predicate) -> str:
     args = node.args
     if node.name == "has.file":
-        arguments = [f"{key}:{quote_value(str(args[key]))}" for key in ("path", "content") if key in args]
+        arguments = [f"{key}:{quoting.quote_value(str(args[key]))}" for key in ("path", "content") if key in args]
         return " ".join(arguments)
     if node.name == "at.time":
         if args.get("rev") == "HEAD":

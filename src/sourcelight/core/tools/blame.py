@@ -9,16 +9,7 @@ from msgspec import Meta
 
 from sourcelight.core.batches.schema import AGENT, Column
 from sourcelight.core.query.file_kinds import FILE_KINDS
-from sourcelight.core.tools.commits import (
-    AUTHOR,
-    AUTHOR_EMAIL,
-    BOT,
-    PATH,
-    REPOSITORY,
-    REVISION,
-    UNSAID,
-    RepoName,
-)
+from sourcelight.core.tools import commits
 from sourcelight.core.tools.tool import Arguments, McpText, Number, Scope, Text, Tool, choice, client_only, describe
 
 DIRECTORY = (
@@ -30,44 +21,44 @@ _AGENT_LINES = Column(
     "agent_lines",
     "int64",
     "current lines whose commits name a coding assistant; a lower bound",
-    UNSAID,
+    commits.UNSAID,
     unit="lines",
 )
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "blame_lines": (
-        REPOSITORY,
-        REVISION,
-        PATH,
+        commits.REPOSITORY,
+        commits.REVISION,
+        commits.PATH,
         Column("line_number", "int32", "1-based line in the file"),
         Column("line", "string", "text of the line without its newline; invalid UTF-8 as U+FFFD"),
         Column("commit", "dict32", "commit that introduced the line in its current form, 40 hex digits"),
-        AUTHOR,
-        AUTHOR_EMAIL,
+        commits.AUTHOR,
+        commits.AUTHOR_EMAIL,
         Column("author_date", "timestamp", "author date of that commit, UTC"),
         Column("commit_date", "timestamp", "committer date of that commit, UTC"),
         Column("subject", "dict32", "first paragraph of that commit's message on one line"),
         Column("original_path", "dict32", "path of the file in that commit"),
         Column("original_line_number", "int32", "1-based line in that commit's file"),
         Column("boundary", "bool", "whether history ends there (a first commit, or the edge of a shallow clone)"),
-        BOT,
+        commits.BOT,
         AGENT,
     ),
     "ownership": (
-        REPOSITORY,
+        commits.REPOSITORY,
         Column("path", "dict32", f"file, or {DIRECTORY}, as `by` asks"),
-        AUTHOR,
-        AUTHOR_EMAIL,
+        commits.AUTHOR,
+        commits.AUTHOR_EMAIL,
         Column("lines", "int64", "current lines that the author's commits introduced", unit="lines"),
         Column("share", "float64", "part of all lines of path, 0 to 1"),
         Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC"),
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC"),
-        BOT,
+        commits.BOT,
         _EXACT,
         _AGENT_LINES,
     ),
     "bus_factor": (
-        REPOSITORY,
+        commits.REPOSITORY,
         Column("path", "dict32", DIRECTORY),
         Column(
             "bus_factor",
@@ -84,7 +75,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _AGENT_LINES,
     ),
     "survival": (
-        REPOSITORY,
+        commits.REPOSITORY,
         Column("year", "int32", "year in which lines were added, by committer date, UTC"),
         Column("added", "int64", "lines that commits of the year added, merges left out", unit="lines"),
         Column("surviving_lines", "int64", "current lines that commits of the year added", unit="lines"),
@@ -119,7 +110,7 @@ _Exact: TypeAlias = Annotated[
 class BlameArguments(Arguments, frozen=True):
     """Arguments of `blame`."""
 
-    repo: RepoName
+    repo: commits.RepoName
     path: Annotated[Text, describe("Path of the file.")]
     revision: _Revision = None
     start_line: Annotated[Number | None, describe("First line, counted from 1; none: the first.")] = None
@@ -129,7 +120,7 @@ class BlameArguments(Arguments, frozen=True):
 class OwnershipArguments(Arguments, frozen=True):
     """Arguments of `ownership`."""
 
-    repo: RepoName
+    repo: commits.RepoName
     path: _Below = None
     revision: _Revision = None
     by: Annotated[
@@ -145,7 +136,7 @@ class OwnershipArguments(Arguments, frozen=True):
 class BusFactorArguments(Arguments, frozen=True):
     """Arguments of `bus_factor`."""
 
-    repo: RepoName
+    repo: commits.RepoName
     path: _Below = None
     revision: _Revision = None
     depth: Depth = None
@@ -158,7 +149,7 @@ class BusFactorArguments(Arguments, frozen=True):
 class SurvivalArguments(Arguments, frozen=True):
     """Arguments of `survival`."""
 
-    repo: RepoName
+    repo: commits.RepoName
     path: _Below = None
     revision: _Revision = None
     exact: _Exact = None

@@ -8,49 +8,40 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from sourcelight.core.batches.schema import AGENT, Column
-from sourcelight.core.tools.commits import (
-    AUTHOR,
-    AUTHOR_EMAIL,
-    BOT,
-    COMMIT,
-    MISSING,
-    OLD_PATH,
-    REPOSITORY,
-    RepoName,
-)
+from sourcelight.core.tools import commits
 from sourcelight.core.tools.tool import Arguments, Limit, McpText, Revision, Scope, Text, Tool
 
 _COMMIT_COLUMNS = (
     Column("subject", "dict32", "first paragraph of the message on one line"),
-    AUTHOR,
-    AUTHOR_EMAIL,
+    commits.AUTHOR,
+    commits.AUTHOR_EMAIL,
     Column("author_date", "timestamp", "author date, UTC"),
     Column("commit_date", "timestamp", "committer date, UTC"),
 )
 _MESSAGE_COLUMNS = (
     Column("message", "dict32", "whole commit message, without surrounding white space"),
     Column("references", "strings", "issues, requests and advisories that the message names, as written there"),
-    BOT,
+    commits.BOT,
     AGENT,
     Column("url", "dict32", "address of the commit at the service, or relative to it"),
 )
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "path_history": (
-        REPOSITORY,
-        COMMIT,
+        commits.REPOSITORY,
+        commits.COMMIT,
         *_COMMIT_COLUMNS,
         Column("status", "dict8", "added, deleted, modified, renamed or type changed"),
         Column("path", "dict32", "path of the file after the change (of a deleted file, before it), with /"),
-        OLD_PATH,
+        commits.OLD_PATH,
         Column("score", "int32", "likeness of a renamed file, percent", "another status"),
-        Column("additions", "int64", "lines added; 0 for a binary file", MISSING, unit="lines"),
-        Column("deletions", "int64", "lines removed; 0 for a binary file", MISSING, unit="lines"),
+        Column("additions", "int64", "lines added; 0 for a binary file", commits.MISSING, unit="lines"),
+        Column("deletions", "int64", "lines removed; 0 for a binary file", commits.MISSING, unit="lines"),
         *_MESSAGE_COLUMNS,
     ),
     "symbol_history": (
-        REPOSITORY,
-        COMMIT,
+        commits.REPOSITORY,
+        commits.COMMIT,
         *_COMMIT_COLUMNS,
         Column(
             "status",
@@ -61,7 +52,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("symbol", "dict32", "qualified name after the change, with dots"),
         Column("old_symbol", "dict32", "qualified name before the change; the same unless moved or renamed"),
         Column("path", "dict32", "path of its file after the change, with /"),
-        OLD_PATH,
+        commits.OLD_PATH,
         Column("line_number", "int32", "1-based first line of the definition after the change"),
         Column("end_line", "int32", "1-based last line of the definition after the change"),
         Column(
@@ -72,7 +63,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         *_MESSAGE_COLUMNS,
     ),
     "api_changes": (
-        REPOSITORY,
+        commits.REPOSITORY,
         Column("base", "dict32", "older commit, 40 hex digits"),
         Column("head", "dict32", "newer commit, 40 hex digits"),
         Column("language", "dict8", "Go, Java, Python or TypeScript"),
@@ -97,7 +88,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 class ApiChangesArguments(Arguments, frozen=True):
     """Arguments of `api_changes`."""
 
-    repo: RepoName
+    repo: commits.RepoName
     base: Annotated[Text, Meta(description="Older branch, tag or commit.")]
     head: Annotated[Text, Meta(description="Newer branch, tag or commit.")]
     path: Annotated[str | None, Meta(description="Directory or file to look at; none: all.")] = None
@@ -106,7 +97,7 @@ class ApiChangesArguments(Arguments, frozen=True):
 class PathHistoryArguments(Arguments, frozen=True):
     """Arguments of `path_history`."""
 
-    repo: RepoName
+    repo: commits.RepoName
     path: Annotated[
         str,
         Meta(description="Path of a file or directory, as it is called at the revision; empty or .: all files."),
@@ -118,7 +109,7 @@ class PathHistoryArguments(Arguments, frozen=True):
 class SymbolHistoryArguments(Arguments, frozen=True):
     """Arguments of `symbol_history`."""
 
-    repo: RepoName
+    repo: commits.RepoName
     symbol: Annotated[
         Text, Meta(description="Name of the definition; Client.send or send:12, a line, tells one of several.")
     ]

@@ -22,20 +22,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from sourcelight.core.batches.schema import SERVICE
-from sourcelight.display.frames.encoders import (
-    Csv,
-    Encoder,
-    Format,
-    JsonLines,
-    Parquet,
-    format_of,
-    refuse_spreadsheet,
-    write_csv,
-    write_json_lines,
-)
+from sourcelight.display.frames import encoders
 from sourcelight.display.frames.schema import NAME
 
-_ENCODERS: dict[Format, type[JsonLines | Csv | Parquet]] = {"jsonl": JsonLines, "csv": Csv, "parquet": Parquet}
+_ENCODERS: dict[encoders.Format, type[encoders.JsonLines | encoders.Csv | encoders.Parquet]] = {
+    "jsonl": encoders.JsonLines,
+    "csv": encoders.Csv,
+    "parquet": encoders.Parquet,
+}
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
@@ -141,8 +135,8 @@ class MatchWriter:
 
         if isinstance(target, (str, os.PathLike)):
             path = Path(target).expanduser()
-            kind = format_of(str(path), format)
-            refuse_spreadsheet(spreadsheet and kind != "csv", kind)
+            kind = encoders.format_of(str(path), format)
+            encoders.refuse_spreadsheet(spreadsheet and kind != "csv", kind)
             check_directory(path)
             if not _is_stream(path):
                 # In the same directory, because a rename between file systems isn't atomic. The random part keeps two
@@ -153,11 +147,11 @@ class MatchWriter:
             self._file: IO[bytes] = (self._temporary or path).open("wb")
             self.path = str(path)
         else:
-            kind = format_of("", format)
+            kind = encoders.format_of("", format)
             self._file = target
 
         first = (*((NAME,) if with_names else ()), *((SERVICE,) if served else ()))
-        self._encoder: Encoder = _ENCODERS[kind](self._file, first=first, spreadsheet=spreadsheet)
+        self._encoder: encoders.Encoder = _ENCODERS[kind](self._file, first=first, spreadsheet=spreadsheet)
         self._open = True
 
     def write(self, batch: Any) -> None:
@@ -261,6 +255,6 @@ def write_frame(
 
     table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
     if format == "csv":
-        write_csv(table, target, spreadsheet=spreadsheet)
+        encoders.write_csv(table, target, spreadsheet=spreadsheet)
     else:
-        write_json_lines(table, target)
+        encoders.write_json_lines(table, target)

@@ -12,16 +12,8 @@ from itertools import groupby
 from sourcelight.core.batches import SERVICE
 from sourcelight.core.cells.json_lines import ShownLine, context_lines, has_json_line, row_line
 from sourcelight.core.markup import NO_MATH, count_of, escape, highlight, link, one_line
+from sourcelight.display.notebook import result_text
 from sourcelight.display.notebook.html_pages import html_page
-from sourcelight.display.notebook.result_text import (
-    ResultView,
-    Row,
-    first_rows,
-    headline,
-    location_text,
-    service_text,
-    statements,
-)
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 
@@ -91,22 +83,22 @@ _MAX_CHUNK_LINES = 200
 """Lines of a chunk that are shown, so that one match doesn't fill a page."""
 
 
-def result_html(view: ResultView) -> str:
+def result_html(view: result_text.ResultView) -> str:
     """Return the whole view, for a cell."""
     hint = ": <code>.explore()</code> shows all of them, <code>.matches</code> is their table"
     return f'{_STYLE}<div class="sl-result {NO_MATH}">{_contents(view, hint)}</div>'
 
 
-def result_page(view: ResultView, origin: str) -> str:
+def result_page(view: result_text.ResultView, origin: str) -> str:
     """Return a self-contained page to send to others; `origin` is the query and its time."""
     note = f'<div class="sl-more">{escape(one_line(origin, 300))}</div>'
     body = f'{_STYLE}<main class="sl-result">{_contents(view, " are on this page")}{note}</main>'
-    return html_page(f"{headline(view)} \u2013 {view.query}", body, width="100rem")
+    return html_page(f"{result_text.headline(view)} \u2013 {view.query}", body, width="100rem")
 
 
-def _contents(view: ResultView, hint: str) -> str:
+def _contents(view: result_text.ResultView, hint: str) -> str:
     """Draw banner, rows, and how many there are of all, with `hint` behind."""
-    rows = first_rows(view.batches, view.page)
+    rows = result_text.first_rows(view.batches, view.page)
     has_chunks = any(row["chunk"] is not None for row in rows)
     html = _banner(view)
     html += _chunks(rows, view.links) if has_chunks else _table(rows, view.links)
@@ -115,21 +107,22 @@ def _contents(view: ResultView, hint: str) -> str:
     return html
 
 
-def _banner(view: ResultView) -> str:
+def _banner(view: result_text.ResultView) -> str:
     items = ""
-    for severity, text in statements(view):
+    for severity, text in result_text.statements(view):
         items += f'<li class="sl-{severity}"><b>{severity}</b> {escape(one_line(text, 500))}</li>'
 
     notes = ""
     if items:
         notes = f'<ul aria-label="Skipped work and alerts">{items}</ul>'
     return (
-        f'<div class="sl-head" role="status" style="--sl-color:{_COLORS[view.status]}"><b>{headline(view)}</b><br>'
+        f'<div class="sl-head" role="status" style="--sl-color:{_COLORS[view.status]}">'
+        f"<b>{result_text.headline(view)}</b><br>"
         f"<code>{escape(one_line(view.query, 300))}</code>{_services(view)}{notes}</div>"
     )
 
 
-def _services(view: ResultView) -> str:
+def _services(view: result_text.ResultView) -> str:
     """Return the status of each service, if there are several."""
     if not view.services:
         return ""
@@ -138,7 +131,7 @@ def _services(view: ResultView) -> str:
     for service in view.services:
         color = _COLORS.get(service.status, "inherit")
         # The status has its own element, in the color of the status.
-        text = service_text(service).replace(f": {service.status}", "", 1)
+        text = result_text.service_text(service).replace(f": {service.status}", "", 1)
         items.append(
             f'<li style="--sl-color:{color}"><b class="sl-service">{escape(service.status)}</b> '
             f"{escape(one_line(text, 500))}</li>"
@@ -147,7 +140,7 @@ def _services(view: ResultView) -> str:
     return f'<ul class="sl-services" aria-label="Services">{"".join(items)}</ul>'
 
 
-def _table(rows: list[Row], links: LinkResolver) -> str:
+def _table(rows: list[result_text.Row], links: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
 
@@ -168,7 +161,7 @@ def _table(rows: list[Row], links: LinkResolver) -> str:
     return f'<div class="sl-scroll" role="region" tabindex="0" aria-label="First matches">{table}</div>'
 
 
-def _columns(rows: list[Row]) -> list[str]:
+def _columns(rows: list[result_text.Row]) -> list[str]:
     """Return columns displayed: of history those that a log has, with the text last."""
     kinds = {row["type"] for row in rows}
     first = [SERVICE.name] if SERVICE.name in rows[0] else []
@@ -189,7 +182,7 @@ def _columns(rows: list[Row]) -> list[str]:
     return [*first, *columns]
 
 
-def _cell(row: Row, column: str, links: LinkResolver, row_links: tuple[Link, ...]) -> str:
+def _cell(row: result_text.Row, column: str, links: LinkResolver, row_links: tuple[Link, ...]) -> str:
     value = row[column]
     if value is None:
         return ""
@@ -223,7 +216,7 @@ def _with_link(html: str, row_links: tuple[Link, ...], words: str) -> str:
     return blank.replace("></a>", f">{html}</a>")
 
 
-def _mark(row: Row, column: str) -> str:
+def _mark(row: result_text.Row, column: str) -> str:
     if column == "line":
         text = row_line(row)
         # In `pre`, because nbconvert would drop the indentation before a mark elsewhere.
@@ -234,10 +227,10 @@ def _mark(row: Row, column: str) -> str:
     return highlight(*cut_window(name, row["name_start"] or [], row["name_end"] or []))
 
 
-def _chunks(rows: list[Row], links: LinkResolver) -> str:
+def _chunks(rows: list[result_text.Row], links: LinkResolver) -> str:
     """Return matches in their surroundings: files, and in them chunks with line numbers."""
     blocks = []
-    for name, group in groupby(rows, key=lambda row: location_text(row | {"line_number": None})):
+    for name, group in groupby(rows, key=lambda row: result_text.location_text(row | {"line_number": None})):
         file_rows = list(group)
         blocks.append(f"<div><b>{anchor(name, links.of(file_rows[0]))}</b></div>")
         end = 0
@@ -252,7 +245,7 @@ def _chunks(rows: list[Row], links: LinkResolver) -> str:
     return "".join(blocks)
 
 
-def _end(rows: list[Row], start: int) -> int:
+def _end(rows: list[result_text.Row], start: int) -> int:
     """Return the line behind the last one of a chunk."""
     if rows[0]["chunk"] is None or not rows[0]["chunk_start_line"]:
         return max(row["line_number"] or 0 for row in rows) + 1
@@ -263,7 +256,7 @@ def _gap(count: int) -> str:
     return f'<div class="sl-gap">\u22ef {count_of(count, "line")} left out \u22ef</div>'
 
 
-def _lines(rows: list[Row]) -> Iterator[str]:
+def _lines(rows: list[result_text.Row]) -> Iterator[str]:
     """Yield numbered lines of one chunk; rows without a chunk give their own line.
 
     A colon is behind the numbers of matched lines, a hyphen behind those around them, as grep has them.
@@ -290,7 +283,7 @@ def _lines(rows: list[Row]) -> Iterator[str]:
         yield '<span class="sl-number">(long lines are truncated)</span>\n'
 
 
-def _numbered_lines(rows: list[Row], matched_rows: dict[int, Row]) -> list[tuple[int, str]]:
+def _numbered_lines(rows: list[result_text.Row], matched_rows: dict[int, result_text.Row]) -> list[tuple[int, str]]:
     """Return the lines of a chunk with their numbers; of a notebook without the JSON around its cells."""
     first = rows[0]
     if first["chunk"] is None or first["chunk_start_line"] is None:

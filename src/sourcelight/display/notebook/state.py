@@ -14,14 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from sourcelight.core.batches.events import (
-    Event,
-    MatchBatch,
-    OtherMatch,
-    OtherMatches,
-    ServiceStatus,
-    ServiceStatuses,
-)
+from sourcelight.core.batches import events
 from sourcelight.core.completeness import Status, limits, reason_of, skipped_text, status_of
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.markup.counts import join_lines
@@ -151,8 +144,8 @@ class SearchState:
         self.skipped: tuple[Skipped, ...] = ()
         self.alerts: tuple[Alert, ...] = ()
         self.errors: tuple[str, ...] = ()
-        self.services: tuple[ServiceStatus, ...] = ()
-        self.other: tuple[OtherMatch, ...] = ()
+        self.services: tuple[events.ServiceStatus, ...] = ()
+        self.other: tuple[events.OtherMatch, ...] = ()
         self.done = False
         self._parts: _SearchParts | None = None
         self._end: _SearchEnd | None = None
@@ -160,9 +153,9 @@ class SearchState:
         self._started = clock()
         self._elapsed: float | None = None
 
-    def update(self, event: Event) -> None:
+    def update(self, event: events.Event) -> None:
         """Record the next event of the stream."""
-        if isinstance(event, MatchBatch):
+        if isinstance(event, events.MatchBatch):
             self._count(event)
         elif isinstance(event, Progress):
             self._add_progress(event)
@@ -175,14 +168,14 @@ class SearchState:
             self.alerts = (*self.alerts, event)
         elif isinstance(event, ErrorEvent):
             self.errors = (*self.errors, event.message)
-        elif isinstance(event, ServiceStatuses):
+        elif isinstance(event, events.ServiceStatuses):
             self.services = event.services
-        elif isinstance(event, OtherMatches):
+        elif isinstance(event, events.OtherMatches):
             self.other = (*self.other, *event.matches[: _MAX_OTHER - len(self.other)])
         elif isinstance(event, Done):
             self.done = True
 
-    def _count(self, event: MatchBatch) -> None:
+    def _count(self, event: events.MatchBatch) -> None:
         from sourcelight.core.batches.rows import match_count
 
         self.rows += event.batch.num_rows
@@ -244,7 +237,7 @@ class SearchState:
 
         self._elapsed = self._clock() - self._started
         self._end = _SearchEnd(status, reasons)
-        services: list[ServiceStatus] = []
+        services: list[events.ServiceStatus] = []
         for service in self.services:
             if service.status == "running":
                 services.append(replace(service, status=status, reasons=reasons))

@@ -14,7 +14,7 @@ from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.cells import CellDocument
 from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError
-from sourcelight.engines.search import searcher, symbol_search, updates
+from sourcelight.engines.search import open_index, searcher, symbol_search, updates
 from sourcelight.engines.search.cells.reader import CellReader
 from sourcelight.engines.search.cells.search import CellSearch
 from sourcelight.engines.search.definition_tables import DEFINITIONS
@@ -29,19 +29,6 @@ from sourcelight.engines.search.model import (
     SearchPart,
     Target,
     TextQuery,
-)
-from sourcelight.engines.search.open_index import (
-    MARK_INTERVAL_S,
-    RECHECK_INTERVAL_S,
-    CheckedManifests,
-    CheckedTargets,
-    CorpusCache,
-    OpenCommits,
-    OpenedTargets,
-    delete_old_views,
-    mark_used,
-    open_targets,
-    retry_without_damaged,
 )
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
@@ -98,15 +85,15 @@ class IndexStore:
         # and a stale one costs another check. `_guard` is held only where two dicts must change together.
         self._folders: dict[RepositoryKey, TextIndexFolder] = {}
         self._damaged: set[RepositoryKey] = set()
-        self._groups: dict[int, CheckedTargets] = {}
-        self._open = OpenCommits(self._groups.clear)
+        self._groups: dict[int, open_index.CheckedTargets] = {}
+        self._open = open_index.OpenCommits(self._groups.clear)
         self._symbols = OpenTables(DEFINITIONS)
-        self._corpora = CorpusCache()
+        self._corpora = open_index.CorpusCache()
         self._cells = CellSearch(self.open_targets, self._corpora, CellReader())
         self._last_marked_s: dict[str, float] = {}
         self._seen: dict[RepositoryKey, float] = {}
         self._ready: dict[RepositoryKey, tuple[str, str]] = {}
-        self._checked = CheckedManifests()
+        self._checked = open_index.CheckedManifests()
         self._guard = threading.Lock()
 
     # Searching.
@@ -121,7 +108,7 @@ class IndexStore:
                 return self._cells.search(targets, query, options, cancellation)
             return searcher.search(self.open, targets, query, options, cancellation, self._corpora, self.open_targets)
 
-        return retry_without_damaged(run, targets, self._note_damage)
+        return open_index.retry_without_damaged(run, targets, self._note_damage)
 
     def has_match(self, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation) -> bool | None:
         """Return whether a query has a match, or None if it needs `search`."""
@@ -212,7 +199,7 @@ class IndexStore:
             raise SearchIndexError(str(folder.path), f"commit {commit[:12]} is not indexed yet")
         return snapshot
 
-    def open_targets(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
+    def open_targets(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[open_index.OpenedTargets]:
         """Open targets in groups that are searched together; ends early when cancelled.
 
         The groups of a tuple that was opened before are reused when all manifests have just been checked: a search over
@@ -223,7 +210,7 @@ class IndexStore:
             yield from cached.groups
             return
         groups, now = [], time.monotonic()
-        for group in open_targets(self.open, targets, cancellation):
+        for group in open_index.open_targets(self.open, targets, cancellation):
             groups.append(group)
             yield group
         is_complete = sum(len(group.targets) for group in groups) == len(targets)
@@ -234,9 +221,9 @@ class IndexStore:
                 # Cleared and not evicted one by one: keys are ids of tuples, and old tuples may be gone by now.
                 if len(self._groups) >= _MAX_CACHED_GROUPS:
                     self._groups.clear()
-                self._groups[id(targets)] = CheckedTargets(targets, groups, checked, now)
+                self._groups[id(targets)] = open_index.CheckedTargets(targets, groups, checked, now)
 
-    def open_corpus(self, targets: Sequence[Target]) -> tuple[OpenedTargets, Corpus] | None:
+    def open_corpus(self, targets: Sequence[Target]) -> tuple[open_index.OpenedTargets, Corpus] | None:
         """Return targets and their corpus where they are open and have just been checked, in one group; else None."""
         cached = self._groups.get(id(targets))
         if cached is None or not cached.holds_for(targets, self._checked) or len(cached.groups) != 1:
@@ -270,9 +257,9 @@ class IndexStore:
 
     def _mark_used(self, folder: Path, name: str) -> None:
         now = time.monotonic()
-        if now - self._last_marked_s.get(name, -MARK_INTERVAL_S) >= MARK_INTERVAL_S:
+        if now - self._last_marked_s.get(name, -open_index.MARK_INTERVAL_S) >= open_index.MARK_INTERVAL_S:
             self._last_marked_s[name] = now
-            mark_used(folder / name)
+            open_index.mark_used(folder / name)
 
     def _folder(self, key: RepositoryKey) -> TextIndexFolder:
         folder = self._folders.get(key)
@@ -326,7 +313,7 @@ class IndexStore:
         if key in self._damaged:
             return False
         now = time.monotonic()
-        if now - self._seen.get(key, -RECHECK_INTERVAL_S) >= RECHECK_INTERVAL_S:
+        if now - self._seen.get(key, -open_index.RECHECK_INTERVAL_S) >= open_index.RECHECK_INTERVAL_S:
             self._check_files(key)
         current = is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
         if current:
@@ -368,14 +355,14 @@ class IndexStore:
             if stamp is None:
                 return True
             files.append((manifest_file.path, *stamp))
-        self._checked = CheckedManifests(
+        self._checked = open_index.CheckedManifests(
             targets, files, frozenset((target.repository.key, target.commit) for target in targets), time.monotonic()
         )
         return True
 
     def _forget_groups(self) -> None:
         with self._guard:
-            self._checked = CheckedManifests()
+            self._checked = open_index.CheckedManifests()
             self._groups.clear()
 
     def update(
@@ -478,7 +465,7 @@ class IndexStore:
         def run(targets: Sequence[Target]) -> Iterator[SearchPart]:
             return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation, self._corpora)
 
-        return retry_without_damaged(run, targets, self._note_damage)
+        return open_index.retry_without_damaged(run, targets, self._note_damage)
 
     def count_symbols(
         self,
@@ -590,7 +577,7 @@ class IndexStore:
             if key in keep:
                 # Another process may be building; deleting its files under it would lose the build.
                 with folder.lock(lambda: None):
-                    delete_old_views(folder)
+                    open_index.delete_old_views(folder)
                     folder.discard_unneeded()
             else:
                 self._corpora.clear()

@@ -17,19 +17,8 @@ from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.search import model
 from sourcelight.engines.search.definition_tables import count_large_notebooks, missing_files, pending_count
-from sourcelight.engines.search.model import (
-    DocumentNumbers,
-    FileNumbers,
-    FileTerm,
-    GroupBy,
-    MatchTree,
-    SearchOptions,
-    SearchPart,
-    Target,
-    TextQuery,
-    prepare,
-)
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, open_targets
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
@@ -60,9 +49,9 @@ _MAX_BATCH_ROWS = 4096
 _GROWTH = 4
 """Factor of the rows of each further batch."""
 
-Opener = Callable[[Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
+Opener = Callable[[model.Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
-_NO_ROWS = SymbolRows(FileNumbers(_EMPTY), DocumentNumbers(_EMPTY), _EMPTY)
+_NO_ROWS = SymbolRows(model.FileNumbers(_EMPTY), model.DocumentNumbers(_EMPTY), _EMPTY)
 
 
 class _SymbolSearch:
@@ -72,14 +61,14 @@ class _SymbolSearch:
         self,
         group: OpenedTargets,
         tables: Sequence[Sequence[SymbolTable | None]],
-        query: TextQuery,
+        query: model.TextQuery,
         stopped: Stopped,
         corpora: CorpusCache,
     ) -> None:
         self.group = group
         self.corpus = corpora.get(group.snapshots)
         self.stopped = stopped
-        self.search = CorpusSearch(self.corpus, prepare(_query_names(query)), stopped)
+        self.search = CorpusSearch(self.corpus, model.prepare(_query_names(query)), stopped)
         self._member_tables = tables
         self.tables = [tables[member][number] for member, number in self.corpus.member_shards]
 
@@ -117,7 +106,7 @@ class _SymbolSearch:
             order = np.argsort(file, kind="stable")
             file, document, rows = file[order], document[order], rows[order]
 
-        return SymbolRows(FileNumbers(file), DocumentNumbers(document), rows)
+        return SymbolRows(model.FileNumbers(file), model.DocumentNumbers(document), rows)
 
     def _matching_rows(self) -> Int64Array:
         """Return the definitions, ascending, that a visible term matches, in documents for which the tree holds."""
@@ -190,13 +179,13 @@ class _SymbolSearch:
 
 def search(
     open_target: Opener,
-    targets: Sequence[Target],
-    query: TextQuery,
+    targets: Sequence[model.Target],
+    query: model.TextQuery,
     kinds: Collection[str],
-    options: SearchOptions,
+    options: model.SearchOptions,
     cancellation: Cancellation,
     corpora: CorpusCache,
-) -> Iterator[SearchPart]:
+) -> Iterator[model.SearchPart]:
     """Yield the result in parts; see `IndexStore.search_symbols`."""
     pending = PendingPart()
     matches = 0
@@ -221,7 +210,7 @@ def search(
 
                 # Members before that of the next file are searched to their end.
                 next_file = int(definitions.file[end]) if end < len(definitions) else corpus.files
-                report.finish_up_to(int(corpus.member_of(FileNumbers(np.array([next_file])))[0]))
+                report.finish_up_to(int(corpus.member_of(model.FileNumbers(np.array([next_file])))[0]))
                 yield pending.take(CollectedBatches((batch,), len(rows), len(np.unique(rows.file))))
                 if options.max_matches is not None and matches >= options.max_matches:
                     return
@@ -247,12 +236,16 @@ def _end_of_file(definitions: SymbolRows, row: int) -> int:
 
 
 def _open_searches(
-    open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, corpora: CorpusCache
+    open_target: Opener,
+    targets: Sequence[model.Target],
+    query: model.TextQuery,
+    cancellation: Cancellation,
+    corpora: CorpusCache,
 ) -> Iterator[tuple[OpenedTargets, _SymbolSearch | None]]:
     """Yield each group of targets and its search; raises `ScanStopped`."""
     tables: dict[tuple[str, str], Sequence[SymbolTable | None]] = {}
 
-    def opening(target: Target) -> tuple[OpenedCommit, str]:
+    def opening(target: model.Target) -> tuple[OpenedCommit, str]:
         snapshot, commit, definitions = open_target(target)
         tables[target.repository.key, snapshot.view.name] = definitions
         return snapshot, commit
@@ -288,10 +281,10 @@ class _MemberReport:
 
 def count(
     open_target: Opener,
-    targets: Sequence[Target],
-    query: TextQuery,
+    targets: Sequence[model.Target],
+    query: model.TextQuery,
     kinds: Collection[str],
-    by: Sequence[GroupBy],
+    by: Sequence[model.GroupBy],
     cancellation: Cancellation,
     corpora: CorpusCache,
     on_notes: OnNotes = None,
@@ -300,7 +293,7 @@ def count(
     counts = MatchCounts(by)
     errors: list[Exception] = []
 
-    def opening(target: Target) -> tuple[OpenedCommit, str, list[SymbolTable | None]]:
+    def opening(target: model.Target) -> tuple[OpenedCommit, str, list[SymbolTable | None]]:
         try:
             return open_target(target)
         except (SourcelightError, OSError) as error:
@@ -315,7 +308,7 @@ def count(
 
             if symbol_search is not None:
                 files, sums = np.unique(symbol_search.definitions(kinds).file, return_counts=True)
-                counts.add(symbol_search.corpus, group.targets, FileNumbers(files), sums)
+                counts.add(symbol_search.corpus, group.targets, model.FileNumbers(files), sums)
                 if on_notes is not None:
                     pending = PendingPart()
                     _MemberReport(pending, symbol_search).finish_up_to(len(group.targets))
@@ -327,12 +320,12 @@ def count(
     return counts.table()
 
 
-def _query_names(query: TextQuery) -> TextQuery:
+def _query_names(query: model.TextQuery) -> model.TextQuery:
     """Return a query whose terms are matched against names of definitions alone."""
 
-    def convert(node: MatchTree) -> MatchTree:
-        if isinstance(node, FileTerm):
-            return FileTerm(node.pattern, content=True, path=False)
+    def convert(node: model.MatchTree) -> model.MatchTree:
+        if isinstance(node, model.FileTerm):
+            return model.FileTerm(node.pattern, content=True, path=False)
         if isinstance(node, Not):
             return Not(convert(node.arg))
         # A pattern on paths would otherwise match no definition name.

@@ -20,18 +20,7 @@ from urllib.parse import quote
 from sourcelight.core.batches.results import ToolResult, place_text
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.markup import code, link_label, one_line
-from sourcelight.core.tools.conversations import (
-    DEEPSEARCH,
-    DEEPSEARCH_CHANGE,
-    DEEPSEARCH_FOLLOW_UP,
-    DEEPSEARCH_LIST,
-    DEEPSEARCH_READ,
-    DeepSearchArguments,
-    DeepSearchChangeArguments,
-    DeepSearchFollowUpArguments,
-    DeepSearchListArguments,
-    DeepSearchReadArguments,
-)
+from sourcelight.core.tools import conversations
 from sourcelight.engines.tools.context import Conversations, ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered, drop_empty, tail, with_notices
 from sourcelight.engines.tools.pages.items import FactItems
@@ -54,7 +43,7 @@ _TARGET_SPECIAL = re.compile(r"[()<>\\]")
 _LINK = re.compile(r"\]\((/[^()\s]+)\)")
 
 
-def _ask(arguments: DeepSearchArguments, context: ToolContext) -> ToolResult:
+def _ask(arguments: conversations.DeepSearchArguments, context: ToolContext) -> ToolResult:
     asker = _conversations("deepsearch", context)
     return asker.ask(arguments.question, context, repos=arguments.repos or (), revision=arguments.revision or "")
 
@@ -69,7 +58,7 @@ def _conversations(tool: str, context: ToolContext) -> Conversations:
     return context.conversations
 
 
-def _read(arguments: DeepSearchReadArguments, context: ToolContext) -> ToolResult:
+def _read(arguments: conversations.DeepSearchReadArguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch_read", context).read(arguments.identifier, context)
 
 
@@ -216,7 +205,7 @@ def _one_line(text: Any) -> str:
     return one_line(" ".join(str(text).split()))
 
 
-def _follow_up(arguments: DeepSearchFollowUpArguments, context: ToolContext) -> ToolResult:
+def _follow_up(arguments: conversations.DeepSearchFollowUpArguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch_follow_up", context).follow_up(
         arguments.identifier,
         arguments.question,
@@ -226,12 +215,12 @@ def _follow_up(arguments: DeepSearchFollowUpArguments, context: ToolContext) -> 
     )
 
 
-def _change(arguments: DeepSearchChangeArguments, context: ToolContext) -> ToolResult:
+def _change(arguments: conversations.DeepSearchChangeArguments, context: ToolContext) -> ToolResult:
     changes = {name: value for name, value in arguments.to_wire().items() if name != "identifier"}
     return _conversations("deepsearch_change", context).change(arguments.identifier, changes, context)
 
 
-def _list(arguments: DeepSearchListArguments, context: ToolContext) -> ToolResult:
+def _list(arguments: conversations.DeepSearchListArguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch_list", context).list(
         context,
         text=arguments.text or "",
@@ -242,9 +231,9 @@ def _list(arguments: DeepSearchListArguments, context: ToolContext) -> ToolResul
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(DEEPSEARCH, _ask, _render_answer, None),
-    Handler(DEEPSEARCH_READ, _read, _render_read, FactItems("questions", "questions", "answer")),
-    Handler(DEEPSEARCH_FOLLOW_UP, _follow_up),
-    Handler(DEEPSEARCH_CHANGE, _change),
-    Handler(DEEPSEARCH_LIST, _list),
+    Handler(conversations.DEEPSEARCH, _ask, _render_answer, None),
+    Handler(conversations.DEEPSEARCH_READ, _read, _render_read, FactItems("questions", "questions", "answer")),
+    Handler(conversations.DEEPSEARCH_FOLLOW_UP, _follow_up),
+    Handler(conversations.DEEPSEARCH_CHANGE, _change),
+    Handler(conversations.DEEPSEARCH_LIST, _list),
 )

@@ -22,16 +22,8 @@ from sourcelight.core.query.fields import FilterScope, names_of
 from sourcelight.core.query.narrowing import narrow
 from sourcelight.core.query.printer import to_text
 from sourcelight.core.query.syntax.nodes import Filter
+from sourcelight.core.tools import inspection
 from sourcelight.core.tools.catalog import table_of_rows
-from sourcelight.core.tools.inspection import (
-    COUNT,
-    COUNT_BY,
-    EXPLAIN,
-    LIST_REFS,
-    CountArguments,
-    ExplainArguments,
-    ListRefsArguments,
-)
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.search.model import GroupBy
@@ -59,7 +51,7 @@ _LEAVES = {"matching_repositories": "repository", "matching_files": "file"}
 """Columns of counts that a line of an explanation shows, and the noun that each counts."""
 
 
-def _count(arguments: CountArguments, context: ToolContext) -> ToolResult:
+def _count(arguments: inspection.CountArguments, context: ToolContext) -> ToolResult:
     """Count matches by the index alone if possible, otherwise by a search."""
     by = cast("tuple[GroupBy, ...]", tuple(dict.fromkeys(arguments.by or ())))
     text = arguments.query
@@ -246,7 +238,7 @@ def _counted_rows(batch: Any, by: Sequence[str]) -> Iterator[tuple[_GroupKey, _F
 
 
 def _count_line(row: Row) -> str:
-    keys = " ".join(str(row[name]) for name in COUNT_BY if row[name] is not None)
+    keys = " ".join(str(row[name]) for name in inspection.COUNT_BY if row[name] is not None)
     # A row by path is one file, unless repositories that are added up share the path.
     is_one_file = row["path"] is not None and row["files"] == 1
     # Commits, or names of repositories.
@@ -273,7 +265,7 @@ def _render_counts(answer: ToolResult, context: ToolContext) -> Rendered:
     return payload, head + text
 
 
-def _explain(arguments: ExplainArguments, context: ToolContext) -> ToolResult:
+def _explain(arguments: inspection.ExplainArguments, context: ToolContext) -> ToolResult:
     request = SearchRequest(
         arguments.query,
         pattern_type=arguments.pattern_type or "keyword",
@@ -350,7 +342,7 @@ def _render_explanation(answer: ToolResult, context: ToolContext) -> Rendered:
     return {**payload, "tree": tree}, f"{tree}\n\n{text}"
 
 
-def _list_refs(arguments: ListRefsArguments, context: ToolContext) -> ToolResult:
+def _list_refs(arguments: inspection.ListRefsArguments, context: ToolContext) -> ToolResult:
     repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
     fragment = (arguments.query or "").casefold()
     prefixes = tuple(prefix for prefix, kind in _KINDS.items() if arguments.kind in {None, kind})
@@ -424,7 +416,7 @@ def _ref_line(row: Row) -> str:
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(COUNT, _count, _render_counts, TableItems("rows")),
-    Handler(EXPLAIN, _explain, _render_explanation, TableItems("parts")),
-    Handler(LIST_REFS, _list_refs, render_rows(_ref_line), TableItems("refs")),
+    Handler(inspection.COUNT, _count, _render_counts, TableItems("rows")),
+    Handler(inspection.EXPLAIN, _explain, _render_explanation, TableItems("parts")),
+    Handler(inspection.LIST_REFS, _list_refs, render_rows(_ref_line), TableItems("refs")),
 )

@@ -6,16 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sourcelight.core.markup import count_of, plural
+from sourcelight.lab.plots import labels
 from sourcelight.lab.plots.data import PlotData, plot_data, sentences
 from sourcelight.lab.plots.figure import Figure, follows_theme
-from sourcelight.lab.plots.labels import (
-    format_amount,
-    format_number,
-    largest_first,
-    others_label,
-    short_label,
-    text_column,
-)
 from sourcelight.lab.plots.sheet import new_sheet, note_if_empty, style_axes, use_whole_numbers
 from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
@@ -82,9 +75,9 @@ def bars(
     """
     colors = theme_of(theme)
     data = plot_data(source, value, origin)
-    keys = text_column(data.frame, by)
+    keys = labels.text_column(data.frame, by)
     totals = _positive(data.amounts.groupby(keys).sum())
-    names, hidden_names = largest_first(totals, top)
+    names, hidden_names = labels.largest_first(totals, top)
     if split is None:
         layers = [_Layer("", colors.series[0], [float(totals[name]) for name in names])]
         series_count = 0
@@ -99,7 +92,7 @@ def bars(
     heading = title or heading
     # Commits by 3 authors, but in 3 repositories.
     preposition = "by" if by.endswith("author") else "in"
-    total = format_amount(data.total, data.unit)
+    total = labels.format_amount(data.total, data.unit)
     counts = sentences(f"{total} {preposition} {count_of(len(totals), noun)}", data.query)
     limits = sentences(_hidden_text(hidden_names, totals, data.unit), data.limits)
 
@@ -108,7 +101,7 @@ def bars(
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
             amount = float(totals[name])
-            _annotate(axes, colors, format_number(amount), amount, row)
+            _annotate(axes, colors, labels.format_number(amount), amount, row)
 
         # Space for the number behind the longest bar.
         axes.margins(x=0.1)
@@ -154,7 +147,7 @@ def ownership(
     colors = theme_of(theme)
     data = plot_data(source, value, origin)
     author_column = _author_column(data.frame)
-    authors = text_column(data.frame, author_column)
+    authors = labels.text_column(data.frame, author_column)
     author_totals = _positive(data.amounts.groupby(authors).sum())
 
     unit = data.unit
@@ -166,11 +159,11 @@ def ownership(
     if column is None:
         return _author_bars(colors, data, author_totals, unit, scope, top, title)
 
-    keys = text_column(data.frame, column)
+    keys = labels.text_column(data.frame, column)
     totals = _positive(data.amounts.groupby(keys).sum())
     amounts = data.amounts.groupby([keys, authors]).sum()
-    names, hidden_names = largest_first(totals, top)
-    heads, tail = largest_first(author_totals, len(colors.series))
+    names, hidden_names = labels.largest_first(totals, top)
+    heads, tail = labels.largest_first(author_totals, len(colors.series))
 
     def shares_of(members: Sequence[str]) -> list[float]:
         shares = []
@@ -187,7 +180,7 @@ def ownership(
     if column == "path" and all(name.endswith(("/", "/*")) for name in names):
         noun = "directory"
     heading = title or f"{unit.capitalize()} by {noun} and author"
-    total = format_amount(data.total, unit)
+    total = labels.format_amount(data.total, unit)
     counts = sentences(f"Shares of the {unit}{scope}: {total} by {count_of(len(author_totals), 'author')}", data.query)
     limits = sentences(_hidden_text(hidden_names, totals, unit), data.limits)
 
@@ -195,7 +188,7 @@ def ownership(
         figure, axes = new_sheet(colors, _SHARES_AXIS_IN + _rows_in(names), heading, counts, limits)
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
-            _annotate(axes, colors, format_amount(float(totals[name]), unit), 100, row)
+            _annotate(axes, colors, labels.format_amount(float(totals[name]), unit), 100, row)
 
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 25), [f"{percent} %" for percent in range(0, 101, 25)])
@@ -244,10 +237,10 @@ def _author_column(frame: DataFrame) -> str:
 def _author_bars(
     colors: Theme, data: PlotData, totals: Series[Any], unit: str, scope: str, top: int, title: str | None
 ) -> Figure:
-    names, hidden_names = largest_first(totals, top)
+    names, hidden_names = labels.largest_first(totals, top)
     total = float(totals.sum())
     heading = title or f"{unit.capitalize()} by author"
-    counts = sentences(f"{format_amount(total, unit)}{scope} by {count_of(len(totals), 'author')}", data.query)
+    counts = sentences(f"{labels.format_amount(total, unit)}{scope} by {count_of(len(totals), 'author')}", data.query)
     limits = sentences(_hidden_text(hidden_names, totals, unit, "author"), data.limits)
 
     def draw() -> Any:
@@ -255,7 +248,7 @@ def _author_bars(
         _draw_layers(axes, colors, [_Layer("", colors.series[0], [float(totals[name]) for name in names])])
         for row, name in enumerate(names):
             amount = float(totals[name])
-            _annotate(axes, colors, f"{format_number(amount)}  ({_percent(amount / total)})", amount, row)
+            _annotate(axes, colors, f"{labels.format_number(amount)}  ({_percent(amount / total)})", amount, row)
 
         # Space for the number and the share behind the longest bar.
         axes.margins(x=0.14)
@@ -284,10 +277,10 @@ def _layers_of_column(
     data: PlotData, column: str, keys: Series[Any], names: Sequence[str], colors: Theme
 ) -> list[_Layer]:
     """Return the layers of bars that a column divides; `keys` is the bar of each row, `names` are the bars."""
-    groups = text_column(data.frame, column)
+    groups = labels.text_column(data.frame, column)
     amounts = data.amounts.groupby([keys, groups]).sum()
     # The same heads for all bars, so that a color means one value in the whole figure.
-    heads, tail = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
+    heads, tail = labels.largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
 
     def amounts_of(members: Sequence[str]) -> list[float]:
         widths = []
@@ -304,9 +297,9 @@ def _layers(
     """Return a layer for each head and one for all others."""
     layers = []
     for name, color in zip(heads, colors.series, strict=False):
-        layers.append(_Layer(short_label(name, _LABEL_CHARS), color, widths_of([name])))
+        layers.append(_Layer(labels.short_label(name, _LABEL_CHARS), color, widths_of([name])))
     if tail:
-        layers.append(_Layer(others_label(len(tail)), colors.rest, widths_of(list(tail))))
+        layers.append(_Layer(labels.others_label(len(tail)), colors.rest, widths_of(list(tail))))
     return layers
 
 
@@ -347,7 +340,7 @@ def _finish_amounts(axes: Any, colors: Theme, names: Sequence[str], *, series: i
 
 
 def _finish_rows(axes: Any, colors: Theme, names: Sequence[str], *, series: int) -> None:
-    axes.set_yticks(range(len(names)), [short_label(name) for name in names], parse_math=False)
+    axes.set_yticks(range(len(names)), [labels.short_label(name) for name in names], parse_math=False)
     axes.set_ylim(max(len(names), _MIN_ROWS) - 0.45, -0.55)
     style_axes(axes, colors, grid="x", series=series)
     axes.tick_params(axis="y", labelcolor=colors.text)
@@ -363,7 +356,7 @@ def _hidden_text(names: Sequence[str], totals: Series[Any], unit: str, noun: str
     hidden = f"{len(names):,} more"
     if noun:
         hidden += f" {noun if len(names) == 1 else plural(noun)}"
-    amount = format_amount(sum(float(totals[name]) for name in names), unit)
+    amount = labels.format_amount(sum(float(totals[name]) for name in names), unit)
     return f"Not shown: {hidden} with {amount}"
 
 

@@ -17,15 +17,7 @@ from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter, PathPatt
 from sourcelight.lab.reports.people import keys_of, unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.sections.change_data import (
-    ChangeData,
-    ChangeRequest,
-    api_changes,
-    commits_before,
-    earlier_people,
-    read_data,
-    with_last_changes,
-)
+from sourcelight.lab.reports.sections import change_data
 from sourcelight.lab.reports.sections.change_summary import Ends, metrics, no_commits_text, write_introduction
 from sourcelight.lab.reports.sections.changed_files import files_section
 from sourcelight.lab.reports.sections.changelog import Change, merged_changes
@@ -105,15 +97,17 @@ def changes(
         )
 
     check_other_files("changes", other_files)
-    request = ChangeRequest(repo, base, head, PathFilter("changes", only, exclude), other_files)
+    request = change_data.ChangeRequest(repo, base, head, PathFilter("changes", only, exclude), other_files)
     stages = ReportProgress("Changes", _STAGES, report="changes", draw=progress)
     with stages:
         return _make(client, stages, request, period, title)
 
 
-def _make(code: Client, stages: ReportProgress, request: ChangeRequest, requested_period: str, title: str) -> Report:
+def _make(
+    code: Client, stages: ReportProgress, request: change_data.ChangeRequest, requested_period: str, title: str
+) -> Report:
     """Ask for the data of a report, and write its sections; without a `requested_period`, bars fit the time."""
-    data = read_data(code, stages, request)
+    data = change_data.read_data(code, stages, request)
     parameters = (
         ("repository", request.repo),
         ("base", _revision_text(request.base, data.base_commit, data.base_date)),
@@ -127,12 +121,12 @@ def _make(code: Client, stages: ReportProgress, request: ChangeRequest, requeste
     missing_parts: list[str] = []
     period = requested_period or fitting_period(data.commits)
     commits = unify_names(commits_frame(data.commits, period), None, join_addresses=True)
-    earlier = earlier_people(code, stages, request)
-    before = commits_before(code, stages, request, data)
+    earlier = change_data.earlier_people(code, stages, request)
+    before = change_data.commits_before(code, stages, request, data)
     files = call_if_supported(
-        lambda: with_last_changes(code, stages, request, data.diffs), "last commits of files", missing_parts
+        lambda: change_data.with_last_changes(code, stages, request, data.diffs), "last commits of files", missing_parts
     )
-    api = call_if_supported(lambda: api_changes(code, stages, request), "public symbols", missing_parts)
+    api = call_if_supported(lambda: change_data.api_changes(code, stages, request), "public symbols", missing_parts)
 
     links = links_of(code, {request.repo: data.head_commit})
     log, changelog_part = changelog(_merged_changes(request, data, commits), data.between, commits, links)
@@ -167,7 +161,11 @@ def _make(code: Client, stages: ReportProgress, request: ChangeRequest, requeste
 
 
 def _empty_report(
-    request: ChangeRequest, data: ChangeData, by: str, title: str, parameters: tuple[tuple[str, str], ...]
+    request: change_data.ChangeRequest,
+    data: change_data.ChangeData,
+    by: str,
+    title: str,
+    parameters: tuple[tuple[str, str], ...],
 ) -> Report:
     """Return a report that has only the reason why nothing differs."""
     commits = commits_frame(data.commits, by or "month")
@@ -183,7 +181,7 @@ def _empty_report(
     )
 
 
-def _rules(request: ChangeRequest, data: ChangeData) -> list[str]:
+def _rules(request: change_data.ChangeRequest, data: change_data.ChangeData) -> list[str]:
     """Return how this report counts, where that depends on its revisions and arguments."""
     rules = []
     if data.undone:
@@ -199,7 +197,7 @@ def _rules(request: ChangeRequest, data: ChangeData) -> list[str]:
     return rules
 
 
-def _merged_changes(request: ChangeRequest, data: ChangeData, commits: Frame) -> list[Change]:
+def _merged_changes(request: change_data.ChangeRequest, data: change_data.ChangeData, commits: Frame) -> list[Change]:
     """Return the merged changes that have a commit of the report."""
     merged = merged_changes(infos_of(data.between), [data.head_commit])
     if not request.paths:
@@ -213,7 +211,7 @@ def _unique(notices: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notices))
 
 
-def _ends(request: ChangeRequest, data: ChangeData) -> Ends:
+def _ends(request: change_data.ChangeRequest, data: change_data.ChangeData) -> Ends:
     return Ends(request.base, request.head, data.base_date, data.head_date, data.undone)
 
 
@@ -223,7 +221,7 @@ def _revision_text(revision: str, commit: str, date: datetime | None) -> str:
     return f"{revision} ({', '.join(details)})"
 
 
-def _reason(request: ChangeRequest, data: ChangeData) -> str:
+def _reason(request: change_data.ChangeRequest, data: change_data.ChangeData) -> str:
     """Return the reason for an empty report."""
     if data.base_commit and data.base_commit == data.head_commit:
         return f"Nothing differs: {request.base} and {request.head} are the same commit."

@@ -34,23 +34,11 @@ from sourcelight.lab.reports.people import (
 )
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.sections import contributor_data
 from sourcelight.lab.reports.sections.authorship import (
     agents_section,
     review_section,
     time_section,
-)
-from sourcelight.lab.reports.sections.contributor_data import (
-    ChangedLines,
-    Owned,
-    Request,
-    check_dates,
-    compare_with_earlier,
-    current_owners,
-    date_bound,
-    lines_by_place,
-    lines_of_changes,
-    newest_date,
-    touched_files,
 )
 from sourcelight.lab.reports.sections.contributor_introduction import OLD_DAYS, no_commits_text, write_introduction
 from sourcelight.lab.reports.sections.contributor_metrics import metrics
@@ -140,9 +128,9 @@ def contributors(  # noqa: PLR0913 - its parameters, each by name
         )
 
     check_other_files("contributors", other_files)
-    check_dates("contributors", after=after, before=before)
+    contributor_data.check_dates("contributors", after=after, before=before)
     paths = PathFilter("contributors", only, exclude)
-    request = Request(repos, after, before, mailmap, join_addresses, other_files, paths)
+    request = contributor_data.Request(repos, after, before, mailmap, join_addresses, other_files, paths)
     stages = tuple(name for name in _STAGES if ownership or name != "ownership")
     progress_bar = ReportProgress("Contributors", stages, report="contributors", draw=progress)
     with progress_bar:
@@ -162,16 +150,16 @@ class _Data:
     names: list[str]
     contributors: Frame | None
     people: Frame | None
-    changed_lines: ChangedLines
+    changed_lines: contributor_data.ChangedLines
     newest: datetime | None
     comparison: Turnover | None
-    owners: list[Owned]
+    owners: list[contributor_data.Owned]
     sources: dict[str, Frame]
     missing_parts: list[str]
 
 
 def _make(
-    code: Client, stages: ReportProgress, request: Request, period: str, title: str, *, ownership: bool
+    code: Client, stages: ReportProgress, request: contributor_data.Request, period: str, title: str, *, ownership: bool
 ) -> Report:
     """Ask for the data of a report, and write its sections."""
     all_commits = stages.ask("commits", code.commit_search, repos=request.repos, **request.dates)
@@ -179,7 +167,7 @@ def _make(
     counted_commits = all_commits
     # Only a filter on paths needs the files of each commit, and a service sends a row for each of them.
     if request.paths and len(all_commits):
-        changes = touched_files(code, stages, request)
+        changes = contributor_data.touched_files(code, stages, request)
         counted_changes = changes[changes["path"].map(request.paths)]
         counted_commits = limit_to_changes(all_commits, counted_changes)
 
@@ -221,7 +209,7 @@ def _make(
 def _read_data(
     code: Client,
     stages: ReportProgress,
-    request: Request,
+    request: contributor_data.Request,
     all_commits: Frame,
     counted_commits: Frame,
     counted_changes: Frame | None,
@@ -241,19 +229,19 @@ def _read_data(
     commits = with_organizations(unify_names(commits, contributors_frame, join_addresses=request.join_addresses))
     people, sources = contributors_frame, {"commits": commits}
     if counted_changes is None:
-        changed_lines = lines_by_place(code, stages, request, missing_parts)
+        changed_lines = contributor_data.lines_by_place(code, stages, request, missing_parts)
     else:
         sources["changes"] = add_authors(counted_changes, commits)
         people = people_of(commits, sources["changes"], contributors_frame)
-        changed_lines = lines_of_changes(sources["changes"], commits, request)
+        changed_lines = contributor_data.lines_of_changes(sources["changes"], commits, request)
 
-    newest = newest_date(code, stages, request)
-    comparison = compare_with_earlier(code, stages, request, all_commits, commits, newest)
+    newest = contributor_data.newest_date(code, stages, request)
+    comparison = contributor_data.compare_with_earlier(code, stages, request, all_commits, commits, newest)
     if comparison is not None:
         sources["before"] = comparison.before
 
     names = _names(commits)
-    owners = current_owners(code, stages, names, request, missing_parts) if ownership else []
+    owners = contributor_data.current_owners(code, stages, names, request, missing_parts) if ownership else []
     return _Data(
         all_commits=all_commits,
         commits=commits,
@@ -269,7 +257,7 @@ def _read_data(
     )
 
 
-def _sections(code: Client, request: Request, data: _Data, period: str) -> list[Section]:
+def _sections(code: Client, request: contributor_data.Request, data: _Data, period: str) -> list[Section]:
     links = links_of(code, _heads(data.all_commits))
     link = links.of_people(data.names[0] if len(data.names) == 1 else "")
     sections = [people_section(data.people, data.commits, request, link)]
@@ -288,7 +276,7 @@ def _sections(code: Client, request: Request, data: _Data, period: str) -> list[
 
 
 def _empty_report(
-    request: Request, all_commits: Frame, counted_commits: Frame, period: str, title: str, reason: str
+    request: contributor_data.Request, all_commits: Frame, counted_commits: Frame, period: str, title: str, reason: str
 ) -> Report:
     """Return a report that has only the reason why it counts no commit."""
     names = _names(all_commits)
@@ -305,7 +293,9 @@ def _empty_report(
     )
 
 
-def _read_people(code: Client, stages: ReportProgress, request: Request, missing_parts: list[str]) -> Frame | None:
+def _read_people(
+    code: Client, stages: ReportProgress, request: contributor_data.Request, missing_parts: list[str]
+) -> Frame | None:
     """Read contributors, with the lines of the files that the summary counts; return None if the service lacks them."""
     ask = partial(stages.ask, "people", code.contributors, file_kinds=request.summary_kinds)
     return call_if_supported(lambda: ask(**request.people, **request.dates), "people", missing_parts)
@@ -321,7 +311,9 @@ def _answers(data: _Data) -> list[Frame]:
     return answers
 
 
-def _doubtful_identities(code: Client, stages: ReportProgress, request: Request, people: Frame) -> list[str]:
+def _doubtful_identities(
+    code: Client, stages: ReportProgress, request: contributor_data.Request, people: Frame
+) -> list[str]:
     join_addresses = request.join_addresses
     return doubtful(code, stages, people, request.repos, request.mailmap, join_addresses=join_addresses)
 
@@ -339,7 +331,7 @@ def _title(title: str, names: list[str]) -> str:
 
 
 def _parameters(
-    request: Request, commits: Frame, names: list[str], newest: datetime | None
+    request: contributor_data.Request, commits: Frame, names: list[str], newest: datetime | None
 ) -> tuple[tuple[str, str], ...]:
     """Return the scope of the report."""
     repositories = _repositories_text(request)
@@ -356,11 +348,11 @@ def _parameters(
     return (*parameters, *request.paths.parameters)
 
 
-def _repositories_text(request: Request) -> str:
+def _repositories_text(request: contributor_data.Request) -> str:
     return ", ".join(_asked_names(request)) or "all"
 
 
-def _asked_names(request: Request) -> list[str]:
+def _asked_names(request: contributor_data.Request) -> list[str]:
     return [request.repos] if isinstance(request.repos, str) else list(request.repos or ())
 
 
@@ -380,19 +372,21 @@ def _heads(all_commits: Frame) -> dict[str, str]:
 def _span(commits: Frame, newest: datetime | None) -> Span:
     """Return the time that the report covers: until `before`, now, or the newest commit of old repositories."""
     now = datetime.now(UTC)
-    end_times = [end for end in (date_bound(commits, "before"), now) if end is not None]
+    end_times = [end for end in (contributor_data.date_bound(commits, "before"), now) if end is not None]
     # Without this, charts of a repository that was cloned once and never fetched would end in empty months.
     if newest is not None and (now - newest).days >= OLD_DAYS:
         end_times.append(newest)
-    return Span(date_bound(commits, "after"), min(end_times))
+    return Span(contributor_data.date_bound(commits, "after"), min(end_times))
 
 
-def _reason(code: Client, stages: ReportProgress, request: Request, commits: Frame, changes: Frame | None) -> str:
+def _reason(
+    code: Client, stages: ReportProgress, request: contributor_data.Request, commits: Frame, changes: Frame | None
+) -> str:
     """Return the reason for a report without commits."""
     if changes is not None:
         return request.paths.reason(sorted(changes["path"].astype("str").unique()))
 
-    newest = newest_date(code, stages, request)
+    newest = contributor_data.newest_date(code, stages, request)
     oldest = None
     if newest is not None:
         try:
@@ -407,4 +401,10 @@ def _reason(code: Client, stages: ReportProgress, request: Request, commits: Fra
         repositories = ""
     else:
         repositories = "None of the repositories"
-    return no_commits_text(date_bound(commits, "after"), date_bound(commits, "before"), oldest, newest, repositories)
+    return no_commits_text(
+        contributor_data.date_bound(commits, "after"),
+        contributor_data.date_bound(commits, "before"),
+        oldest,
+        newest,
+        repositories,
+    )

@@ -11,18 +11,7 @@ from sourcelight.core.markup import NO_MATH, escape, link, one_line
 from sourcelight.display.frames.encoders import escape_formula
 from sourcelight.lab.plots.charts import svg_element
 from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS, theme_variables
-from sourcelight.lab.reports.model import (
-    Figure,
-    Footnotes,
-    Item,
-    Listing,
-    Metric,
-    ReportContent,
-    ReportTable,
-    Section,
-    excludes_note,
-    incomplete_text,
-)
+from sourcelight.lab.reports import model
 from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
 _SHARED_CSS = """
@@ -123,7 +112,7 @@ _NUMBER_CLASS = ' class="sl-n"'
 """The attribute of a cell with a number: its text is aligned on the right."""
 
 
-def page(report: ReportContent) -> str:
+def page(report: model.ReportContent) -> str:
     """Return the whole page."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -137,34 +126,34 @@ def page(report: ReportContent) -> str:
     )
 
 
-def fragment(report: ReportContent) -> str:
+def fragment(report: model.ReportContent) -> str:
     """Return the report as a cell's output."""
     return f"<style>{_fragment_style()}{_WIDE_CSS}</style>{_body(report, top=2)}"
 
 
-def figure_fragment(figure: Figure) -> str:
+def figure_fragment(figure: model.Figure) -> str:
     """Return one figure as a cell's output."""
     return f'<style>{_fragment_style()}</style><div class="sl-report {NO_MATH}">{_figure(figure)}</div>'
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ThemedFigure(Figure):
+class ThemedFigure(model.Figure):
     """A figure that a notebook shows in the notebook's own colors, light or dark."""
 
     def _repr_html_(self) -> str:
         return figure_fragment(self)
 
 
-def _body(report: ReportContent, top: int = 1) -> str:
+def _body(report: model.ReportContent, top: int = 1) -> str:
     """Return the report as an element, whose title is a heading of level `top`."""
-    notes = Footnotes(report)
+    notes = model.Footnotes(report)
     lead = "".join(f"<li>{escape(sentence)}</li>" for sentence in report.lead)
     metrics = "".join(_metric(metric, notes) for metric in report.metrics)
     sections = "".join(_section(section, top + 1, notes) for section in report.sections)
     return (
         f'<article class="sl-report {NO_MATH}"><h{top} class="sl-title">{escape(report.title)}</h{top}>'
         f"{_within('ul', 'sl-lead', lead)}"
-        f"{_within('p', 'sl-limits', escape(incomplete_text(report, notes)))}"
+        f"{_within('p', 'sl-limits', escape(model.incomplete_text(report, notes)))}"
         f"<dl>{_definitions(report.parameters)}</dl>"
         f"{_within('ul', 'sl-numbers', metrics)}{sections}{_notes(report, notes, top + 1)}</article>"
     )
@@ -182,7 +171,7 @@ def _within(tag: str, name: str, html: str) -> str:
     return f'<{tag} class="{name}">{html}</{tag}>'
 
 
-def _notes(report: ReportContent, notes: Footnotes, level: int) -> str:
+def _notes(report: model.ReportContent, notes: model.Footnotes, level: int) -> str:
     """Return the definitions of the metrics, and the footnotes."""
     counts = _definitions((metric.name, metric.counts) for metric in report.metrics if metric.counts)
     texts = "".join(f"<li>{escape(text)}</li>" for text in notes.texts)
@@ -192,7 +181,7 @@ def _notes(report: ReportContent, notes: Footnotes, level: int) -> str:
     return f'<section class="sl-notes"><h{level} class="sl-part">Notes</h{level}>{html}</section>'
 
 
-def _metric(metric: Metric, notes: Footnotes) -> str:
+def _metric(metric: model.Metric, notes: model.Footnotes) -> str:
     value = "not known"
     if metric.value is not None:
         value = format_cell(metric.value, metric.name)
@@ -202,16 +191,16 @@ def _metric(metric: Metric, notes: Footnotes) -> str:
     )
 
 
-def _footnote(notes: Footnotes, excludes: str) -> str:
+def _footnote(notes: model.Footnotes, excludes: str) -> str:
     """Return the number of the footnote that says what is left out; empty if nothing is."""
-    text = excludes_note(excludes)
+    text = model.excludes_note(excludes)
     number = notes.number(text)
     if not number:
         return ""
     return f'<sup title="{escape(text)}">{number}</sup>'
 
 
-def _section(section: Section, level: int, notes: Footnotes) -> str:
+def _section(section: model.Section, level: int, notes: model.Footnotes) -> str:
     text = _within("p", "sl-text", escape(section.text))
     lists = "".join(_list(listing, level + 1) for listing in section.lists)
     figures = "".join(map(_figure, section.figures))
@@ -220,11 +209,11 @@ def _section(section: Section, level: int, notes: Footnotes) -> str:
     return f"<section>{title}{text}{lists}{figures}{tables}</section>"
 
 
-def _figure(figure: Figure) -> str:
+def _figure(figure: model.Figure) -> str:
     return f"<figure><figcaption>{escape(figure.title)}</figcaption>{svg_element(figure)}</figure>"
 
 
-def _list(listing: Listing, level: int) -> str:
+def _list(listing: model.Listing, level: int) -> str:
     items = "".join(map(_item, listing.items[: listing.max_items]))
     title = f'<h{level} class="sl-name">{escape(listing.title)} ({len(listing.items):,})</h{level}>'
     html = f'{title}<ul class="sl-list">{items}</ul>'
@@ -234,7 +223,7 @@ def _list(listing: Listing, level: int) -> str:
     return html
 
 
-def _item(item: Item) -> str:
+def _item(item: model.Item) -> str:
     # Isolated: a title in Arabic or Hebrew would otherwise move the digits of the commit behind it.
     html = f"<bdi>{_with_breaks(item.text)}</bdi>"
     if item.detail:
@@ -242,7 +231,7 @@ def _item(item: Item) -> str:
     return f"<li>{html}</li>"
 
 
-def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
+def _table(table: model.ReportTable, level: int, notes: model.Footnotes) -> str:
     footnote = _footnote(notes, table.excludes)
     if not len(table.frame):
         about = f"{table.title}: no rows. {table.counts}"
@@ -261,7 +250,7 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
     )
 
 
-def _rows(table: ReportTable) -> str:
+def _rows(table: model.ReportTable) -> str:
     columns, rows = shown_rows(table)
     layout = _TableLayout.of(columns, rows)
     head = "".join(map(layout.heading, layout.columns))
@@ -299,7 +288,7 @@ class _TableLayout:
         return f'<th scope="col"{style}>{escape(title)}</th>'
 
 
-def _cell(table: ReportTable, row: Mapping[str, Any], column: str, column_below: str) -> str:
+def _cell(table: model.ReportTable, row: Mapping[str, Any], column: str, column_below: str) -> str:
     value = row[column]
     text = format_cell(value, column)
     if not is_number(value):

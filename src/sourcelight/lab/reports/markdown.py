@@ -10,17 +10,7 @@ from urllib.parse import quote
 
 from sourcelight.core.markup import link, literal, literal_line, one_line
 from sourcelight.lab.plots.figure import write_figure
-from sourcelight.lab.reports.model import (
-    Figure,
-    Footnotes,
-    Item,
-    Listing,
-    Metric,
-    ReportContent,
-    ReportTable,
-    excludes_note,
-    incomplete_text,
-)
+from sourcelight.lab.reports import model
 from sourcelight.lab.reports.text import MAX_CHARS, format_cell, heading, is_number, row_count_text, shown_rows
 
 _ADDRESS_CHARS = ":/?#@!$&'*+,;=%-._~"
@@ -30,14 +20,14 @@ _MAX_TEXT_CHARS = MAX_CHARS * 4
 """Characters of a text; a cell is cut before it is written, others come from names that may be of any length."""
 
 
-def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
+def document(report: model.ReportContent, figures: Mapping[str, str] | None) -> str:
     """Return the document; `figures` has links to pictures by figure name. None: the text describes the figures."""
-    notes = Footnotes(report)
+    notes = model.Footnotes(report)
     lines = [f"# {_inline(report.title)}", ""]
     if report.lead:
         lines += [*(f"- {_block(sentence)}" for sentence in report.lead), ""]
 
-    missing_text = incomplete_text(report, notes)
+    missing_text = model.incomplete_text(report, notes)
     if missing_text:
         lines += [f"**{_inline(missing_text)}**", ""]
 
@@ -72,13 +62,13 @@ def _block(text: str) -> str:
     return literal_line(one_line(text, _MAX_TEXT_CHARS))
 
 
-def _footnote_mark(notes: Footnotes, excludes: str) -> str:
+def _footnote_mark(notes: model.Footnotes, excludes: str) -> str:
     """Return the mark of the footnote that says what a number excludes; empty if it excludes nothing."""
-    number = notes.number(excludes_note(excludes))
+    number = notes.number(model.excludes_note(excludes))
     return f" \\[{number}\\]" if number else ""
 
 
-def _metric_lines(metrics: Sequence[Metric], notes: Footnotes) -> list[str]:
+def _metric_lines(metrics: Sequence[model.Metric], notes: model.Footnotes) -> list[str]:
     lines = ["| number | value | counts |", "| --- | ---: | --- |"]
     for metric in metrics:
         value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
@@ -87,7 +77,7 @@ def _metric_lines(metrics: Sequence[Metric], notes: Footnotes) -> list[str]:
     return lines
 
 
-def _list_lines(listing: Listing) -> list[str]:
+def _list_lines(listing: model.Listing) -> list[str]:
     lines = [f"### {_inline(listing.title)} ({len(listing.items):,})", ""]
     lines += map(_list_line, listing.items[: listing.max_items])
     remaining = len(listing.items) - listing.max_items
@@ -96,7 +86,7 @@ def _list_lines(listing: Listing) -> list[str]:
     return lines
 
 
-def _list_line(item: Item) -> str:
+def _list_line(item: model.Item) -> str:
     text = f"- {_block(item.text)}"
     if item.detail:
         text += f" ({_with_link(_inline(item.detail), item.url)})"
@@ -110,7 +100,7 @@ def _with_link(text: str, url: str) -> str:
     return f"[{text}](<{quote(url, safe=_ADDRESS_CHARS)}>)"
 
 
-def save_figures(report: ReportContent, path: str | os.PathLike[str]) -> dict[str, str]:
+def save_figures(report: model.ReportContent, path: str | os.PathLike[str]) -> dict[str, str]:
     """Write the figures as PNG into a directory next to `path`, and return their relative addresses by name."""
     target = Path(path)
     directory = target.with_name(f"{target.stem}_figures")
@@ -125,13 +115,13 @@ def save_figures(report: ReportContent, path: str | os.PathLike[str]) -> dict[st
     return links
 
 
-def _figure_line(figure: Figure, links: Mapping[str, str] | None) -> str:
+def _figure_line(figure: model.Figure, links: Mapping[str, str] | None) -> str:
     if links is None:
         return f"*{_inline(figure.title)}*: {_inline(figure.description)}"
     return f"![{_inline(figure.description)}]({links[figure.name]})"
 
 
-def _table_lines(table: ReportTable, notes: Footnotes) -> list[str]:
+def _table_lines(table: model.ReportTable, notes: model.Footnotes) -> list[str]:
     mark = _footnote_mark(notes, table.excludes)
     if not len(table.frame):
         return [_block(f"{table.title}: no rows. {table.counts}") + mark]
@@ -160,7 +150,7 @@ def _rule(rows: Sequence[Mapping[str, Any]], column: str) -> str:
     return "---:" if any(is_number(row[column]) for row in rows) else "---"
 
 
-def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
+def _cell(table: model.ReportTable, row: Mapping[str, Any], column: str) -> str:
     text = _inline(format_cell(row[column], column))
     if text and table.link is not None:
         return _with_link(text, table.link(column, row))

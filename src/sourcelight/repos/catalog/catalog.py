@@ -12,6 +12,7 @@ from typing import Self
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import NoRepositories, RepositoryNotFound
+from sourcelight.repos import discovery
 from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.catalog.changes import ChangeDetector, has_modified
 from sourcelight.repos.catalog.entries import ONLY_FILES_LEFT, CatalogEntry, RepositoryMemory
@@ -19,14 +20,6 @@ from sourcelight.repos.catalog.naming import Memory, arrange
 from sourcelight.repos.catalog.settings_files import SettingsFiles
 from sourcelight.repos.catalog.visibility import Root, ServicePolicy
 from sourcelight.repos.description import stamp_files
-from sourcelight.repos.discovery import (
-    DiscoveredRepository,
-    Discovery,
-    enclosing_repository,
-    holds_files,
-    warn_of_directories,
-    warn_of_settings,
-)
 from sourcelight.repos.names import near_names
 from sourcelight.repos.repository import Repository, SkippedRepository
 from sourcelight.repos.state import RepositoryRegister
@@ -306,22 +299,22 @@ class Catalog:
 
     def _discover(self, cancellation: Cancellation | None, progress: Callable[[int, int], None] | None) -> bool:
         """Walk all paths; return whether repositories were added or removed."""
-        walk = Discovery(self._boundary)
+        walk = discovery.Discovery(self._boundary)
         snapshots: list[str] = []
         warnings: list[str] = []
         for path in self.paths:
-            below = Discovery(self._boundary)
+            below = discovery.Discovery(self._boundary)
             below.walk(path, cancellation=cancellation, progress=progress)
             walk.merge(below)
             if below.has_repository:
                 self._paths_with_repositories.add(path)
                 continue
 
-            enclosing = enclosing_repository(path)
+            enclosing = discovery.enclosing_repository(path)
             if enclosing is not None:
                 walk.add(enclosing)
                 warnings.append(f"{path} is part of {enclosing.worktree}: the whole repository is searched")
-            elif holds_files(path):
+            elif discovery.holds_files(path):
                 # Files beside repositories were never meant to be searched, also not when the last repository is gone.
                 if path in self._paths_with_repositories or self._memory.had_below(path):
                     walk.skipped.append(SkippedRepository(path, "gone", ONLY_FILES_LEFT))
@@ -333,7 +326,7 @@ class Catalog:
 
         previous = {_identity_of(entry.source): entry for entry in self._entries}
         entries = []
-        sources: list[DiscoveredRepository | str] = [*walk.repositories.values(), *dict.fromkeys(snapshots)]
+        sources: list[discovery.DiscoveredRepository | str] = [*walk.repositories.values(), *dict.fromkeys(snapshots)]
         for source in sources:
             if cancellation is not None:
                 cancellation.check()
@@ -349,8 +342,8 @@ class Catalog:
         came_or_went |= skipped != self._walk_skipped
         self._entries, self._folders = entries, walk.folders
         self._settings.choose(self._settings_folders())
-        self._unread_settings = tuple(warn_of_settings(walk, self._settings.paths))
-        warnings += [*self._unread_settings, *warn_of_directories(walk)]
+        self._unread_settings = tuple(discovery.warn_of_settings(walk, self._settings.paths))
+        warnings += [*self._unread_settings, *discovery.warn_of_directories(walk)]
         came_or_went |= tuple(warnings) != self._walk_warnings
         self._walk_skipped, self._walk_warnings = skipped, tuple(warnings)
         return came_or_went
@@ -399,7 +392,7 @@ class Catalog:
         return changed
 
 
-def _identity_of(source: DiscoveredRepository | str) -> object:
+def _identity_of(source: discovery.DiscoveredRepository | str) -> object:
     if isinstance(source, str):
         return source
     return (source.git_dir, source.git_common_dir, source.worktree)

@@ -13,16 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sourcelight.repos.boundary import object_directories
-from sourcelight.repos.objects.pack_files import (
-    DIGITS,
-    MAX_REMEMBERED,
-    DamagedPack,
-    Pack,
-    PackKey,
-    changed_ns,
-    open_pack,
-    pack_keys,
-)
+from sourcelight.repos.objects import pack_files
 from sourcelight.repos.repository import common_dir
 
 if TYPE_CHECKING:
@@ -34,7 +25,7 @@ MAX_UNFOLDED_BYTES = 64 * 1024 * 1024
 _BEFORE_ALL = 1_000_000
 """Priority before libgit2's own readers of loose objects and packs."""
 
-_UNREADABLE = (DamagedPack, OSError, struct.error, IndexError)
+_UNREADABLE = (pack_files.DamagedPack, OSError, struct.error, IndexError)
 """Errors of a pack that is damaged or deleted. libgit2 finds them, too, and reads no object from it."""
 
 _types: list[type[pygit2.OdbBackend]] = []
@@ -87,7 +78,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
 
             def read_prefix_cb(self, prefix: str) -> tuple[int, bytes, object]:
                 # libgit2 also passes full names of 40 digits.
-                if len(prefix) == DIGITS:
+                if len(prefix) == pack_files.DIGITS:
                     self._check(bytes.fromhex(prefix))
                 else:
                     for name in self._guard.names(prefix):
@@ -122,7 +113,7 @@ class _PackGuard:
         self._git_common_dir = git_common_dir
         self._folders: list[str] | None = None
         self._stamp: tuple[int, ...] = ()
-        self._packs: list[PackKey] = []
+        self._packs: list[pack_files.PackKey] = []
         # Sizes by object id, which never change for the same packs; cleared when it grows too large.
         self._size_by_id: dict[bytes, int] = {}
 
@@ -134,7 +125,7 @@ class _PackGuard:
             return size
 
         size = self._largest_in_packs(object_id)
-        if len(self._size_by_id) >= MAX_REMEMBERED:
+        if len(self._size_by_id) >= pack_files.MAX_REMEMBERED:
             self._size_by_id.clear()
         self._size_by_id[object_id] = size
         return size
@@ -156,9 +147,9 @@ class _PackGuard:
                 matches += pack.names(prefix)
         return matches
 
-    def _open_packs(self) -> Iterator[Pack]:
+    def _open_packs(self) -> Iterator[pack_files.Pack]:
         for key in self._packs:
-            pack = open_pack(key)
+            pack = pack_files.open_pack(key)
             # git may have deleted it.
             if pack is not None:
                 yield pack
@@ -166,10 +157,10 @@ class _PackGuard:
     def _refresh(self) -> None:
         if self._folders is None:
             self._folders = [os.path.join(directory, "pack") for directory in object_directories(self._git_common_dir)]
-        stamp = tuple(changed_ns(folder) for folder in self._folders)
+        stamp = tuple(pack_files.changed_ns(folder) for folder in self._folders)
         if stamp != self._stamp:
             self._packs = []
             for folder in self._folders:
-                self._packs += pack_keys(folder)
+                self._packs += pack_files.pack_keys(folder)
             self._size_by_id.clear()
             self._stamp = stamp

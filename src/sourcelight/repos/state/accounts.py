@@ -10,15 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sourcelight.core.errors import StateError
-from sourcelight.repos.state.credentials import (
-    MAX_PASSWORD_CHARS,
-    MIN_PASSWORD_CHARS,
-    ScryptCost,
-    digest_of,
-    make_token,
-    password_hash,
-    password_matches,
-)
+from sourcelight.repos.state import credentials
 from sourcelight.repos.state.database import Database
 
 MCP_ACCESS = "MCP#ACCESS"
@@ -165,7 +157,7 @@ class Account:
 class Accounts:
     """The accounts of one state file; ``owner`` always exists and can't be deleted."""
 
-    def __init__(self, database: Database, clock: Callable[[], float], cost: ScryptCost) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float], cost: credentials.ScryptCost) -> None:
         self._database = database
         self._clock = clock
         self._cost = cost
@@ -228,13 +220,15 @@ class Accounts:
         """Return the account if the password is right; takes as long (0.25 s) if the account doesn't exist."""
         row = self._database.first_row("SELECT password FROM accounts WHERE name = ?", name)
         # Compared also without an account, with the same work: the time must not reveal which names exist.
-        right = password_matches(password, row[0] if row else "")
+        right = credentials.password_matches(password, row[0] if row else "")
         return self.get(name) if right and row else None
 
     def _hash(self, password: str) -> str:
-        if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
-            raise StateError(f"a password must have {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters")
-        return password_hash(password, self._cost)
+        if not credentials.MIN_PASSWORD_CHARS <= len(password) <= credentials.MAX_PASSWORD_CHARS:
+            raise StateError(
+                f"a password must have {credentials.MIN_PASSWORD_CHARS} to {credentials.MAX_PASSWORD_CHARS} characters"
+            )
+        return credentials.password_hash(password, self._cost)
 
     def _read(self, condition: str, *values: object) -> list[Account]:
         rows = self._database.all(
@@ -279,7 +273,7 @@ class Sessions:
 
     def start(self, account: str, token: int | None = None) -> str:
         """Start a session and return its secret, for a cookie; `token` is the access token behind it, if any."""
-        secret, now_s = make_token("w"), int(self._clock())
+        secret, now_s = credentials.make_token("w"), int(self._clock())
         with self._database.write() as connection:
             # Here and not by a timer: sessions accumulate only when new ones begin.
             connection.execute("DELETE FROM sessions WHERE expires_at <= ?", (now_s,))
@@ -288,7 +282,7 @@ class Sessions:
                 raise StateError(f"account {account!r} doesn't exist")
             connection.execute(
                 "INSERT INTO sessions (digest, account, token, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-                (digest_of(secret), row[0], token, now_s, now_s + SESSION_S),
+                (credentials.digest_of(secret), row[0], token, now_s, now_s + SESSION_S),
             )
 
         return secret
@@ -296,7 +290,7 @@ class Sessions:
     def find(self, secret: str) -> BrowserSession | None:
         """Return the session of a secret, or None if there is none or it has ended."""
         now_s = int(self._clock())
-        row = self._database.first_row(_LIVE, digest_of(secret), now_s, now_s) if secret else None
+        row = self._database.first_row(_LIVE, credentials.digest_of(secret), now_s, now_s) if secret else None
         return None if row is None else BrowserSession(*row)
 
     def reader(self, secret: str) -> str:
@@ -305,7 +299,7 @@ class Sessions:
         It names the same account and ends with the session, but decides nothing: no page that takes a decision knows
         it.
         """
-        digest = digest_of(secret)
+        digest = credentials.digest_of(secret)
         return f"{digest.hex()}.{self._reader_mark(digest)}"
 
     def find_reader(self, cookie: str) -> BrowserSession | None:
@@ -330,7 +324,7 @@ class Sessions:
 
     def end(self, secret: str) -> None:
         """End one session."""
-        self._database.change("DELETE FROM sessions WHERE digest = ?", digest_of(secret))
+        self._database.change("DELETE FROM sessions WHERE digest = ?", credentials.digest_of(secret))
 
     def end_all(self, account: str) -> int:
         """End all sessions of an account and return how many there were."""

@@ -14,21 +14,10 @@ import anyio
 import anyio.to_thread
 import orjson
 
+from sourcelight.core import errors
 from sourcelight.core.answer_size import DEFAULT_MAX_TOKENS
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import (
-    Cancelled,
-    ClusterError,
-    ConfigurationError,
-    NoRepositories,
-    PathNotFound,
-    PatternError,
-    QueryError,
-    RepositoryNotFound,
-    RevisionNotFound,
-    ToolError,
-)
 from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull
@@ -44,9 +33,16 @@ _STOPPED = "{tool}: the call was stopped before it had a result; retry"
 Report = Callable[[float, float | None, str], Awaitable[None]]
 Rendered = tuple[dict[str, Any], str]
 # Errors whose text is for the caller; the text of others may name paths of this machine.
-_CALLER_ERRORS = (ToolError, QueryError, PatternError, RepositoryNotFound, RevisionNotFound, PathNotFound)
+_CALLER_ERRORS = (
+    errors.ToolError,
+    errors.QueryError,
+    errors.PatternError,
+    errors.RepositoryNotFound,
+    errors.RevisionNotFound,
+    errors.PathNotFound,
+)
 # Raised only if a call opens the engine. Its caller has started this process, so paths in the text reveal nothing.
-_OPENING_ERRORS = (NoRepositories, ConfigurationError)
+_OPENING_ERRORS = (errors.NoRepositories, errors.ConfigurationError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,12 +300,12 @@ def _caller_errors(call: _Call) -> Iterator[None]:
     try:
         yield
     except (*_CALLER_ERRORS, *_OPENING_ERRORS) as exc:
-        hint = f"; {exc.hint}" if isinstance(exc, QueryError) and exc.hint else ""
+        hint = f"; {exc.hint}" if isinstance(exc, errors.QueryError) and exc.hint else ""
         raise ToolFailed(_clean(f"{exc}{hint}")) from exc
-    except ClusterError as exc:
+    except errors.ClusterError as exc:
         log.warning("%s failed: %s", tool.name, exc)
         raise ToolFailed(_clean(exc.for_callers)) from exc
-    except Cancelled as exc:
+    except errors.Cancelled as exc:
         raise ToolFailed(_STOPPED.format(tool=tool.name)) from exc
     except Exception as exc:
         # A caller who left, or a process that ends, takes away what the call still uses: threads, files, a database.

@@ -18,15 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight.server.identity import Authenticator, Principal, Refusal
-from sourcelight.server.mcp.addresses import (
-    ENDPOINTS,
-    METADATA_PREFIX,
-    PREFIX,
-    McpOptions,
-    challenge,
-    read_tool_list,
-    resource_metadata,
-)
+from sourcelight.server.mcp import addresses
 from sourcelight.server.mcp.first_requests import answer_first
 
 if TYPE_CHECKING:
@@ -78,7 +70,7 @@ class McpEndpoints:
     def __init__(
         self,
         engine: Engine | EngineOpening,
-        options: McpOptions,
+        options: addresses.McpOptions,
         authenticator: Authenticator,
         *,
         conversations: Conversations | None = None,
@@ -98,7 +90,7 @@ class McpEndpoints:
     @staticmethod
     def owns(path: str) -> bool:
         """Return whether `path` belongs to these endpoints."""
-        return path == PREFIX or path.startswith((f"{PREFIX}/", METADATA_PREFIX))
+        return path == addresses.PREFIX or path.startswith((f"{addresses.PREFIX}/", addresses.METADATA_PREFIX))
 
     def stop(self) -> None:
         """Stop running calls and refuse new ones. Callable from any thread."""
@@ -137,12 +129,12 @@ class McpEndpoints:
                 suite: make_server(
                     suite_tools(suite, options), calls, caller_of, offers_pages=offers_pages(suite, options)
                 )
-                for suite in ENDPOINTS.values()
+                for suite in addresses.ENDPOINTS.values()
             }
 
     def _list_tools(self, suite: str) -> bytes:
         if self._options.are_default_for_lists:
-            return read_tool_list(suite)
+            return addresses.read_tool_list(suite)
         # Loaded late: a service answers for its default options before it has the definitions of tools.
         from sourcelight.server.mcp.suites import suite_tool_list
 
@@ -162,14 +154,16 @@ class McpEndpoints:
             return
 
         base_url = self._options.external_url or f"{scope['scheme']}://{headers.get('host', 'localhost')}"
-        if path.startswith(METADATA_PREFIX):
+        if path.startswith(addresses.METADATA_PREFIX):
             if scope["method"] == "OPTIONS":
                 await Response(status_code=204, headers=_preflight("*", "GET, OPTIONS"))(scope, receive, send)
                 return
-            await _metadata(scope["method"], base_url, path.removeprefix(METADATA_PREFIX))(scope, receive, send)
+            await _metadata(scope["method"], base_url, path.removeprefix(addresses.METADATA_PREFIX))(
+                scope, receive, send
+            )
             return
 
-        suite = ENDPOINTS.get(path)
+        suite = addresses.ENDPOINTS.get(path)
         if suite is None:
             await _plain_response(404, "no route")(scope, receive, send)
             return
@@ -213,7 +207,7 @@ class McpEndpoints:
             # A challenge asks for another credential, which doesn't help an account without the permission.
             needs_challenge = principal.status == 401 or principal.error
             if needs_challenge:
-                extra = {"WWW-Authenticate": challenge(base_url, path, principal.error, principal.text)}
+                extra = {"WWW-Authenticate": addresses.challenge(base_url, path, principal.error, principal.text)}
             else:
                 extra = {}
             return _plain_response(principal.status, principal.text, extra)
@@ -289,11 +283,11 @@ def _port(scheme: str) -> int:
 
 
 def _metadata(method: str, base_url: str, path: str) -> Response:
-    if path and path not in ENDPOINTS:
+    if path and path not in addresses.ENDPOINTS:
         return _plain_response(404, "not found")
     if method not in {"GET", "HEAD"}:
         return _plain_response(405, "Read documents with GET.", {"Allow": "GET, HEAD"})
-    document = resource_metadata(base_url, path or PREFIX)
+    document = addresses.resource_metadata(base_url, path or addresses.PREFIX)
     return JSONResponse(document, headers={"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"})
 
 

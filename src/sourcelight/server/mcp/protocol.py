@@ -27,18 +27,11 @@ from starlette.types import Receive, Scope, Send
 from sourcelight import __version__
 from sourcelight.core.tools.tool import Tool
 from sourcelight.repos import Viewer
+from sourcelight.server.mcp import suites
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
 from sourcelight.server.mcp.first_requests import read_start, replay
 from sourcelight.server.mcp.handshake import INSTRUCTIONS, NAME, EarlyAnswers, FirstMessages
 from sourcelight.server.mcp.opening import EngineOpening
-from sourcelight.server.mcp.suites import (
-    StdioOptions,
-    advertised_schemas,
-    find_tool,
-    is_quick_tool,
-    list_tools,
-    named_tools,
-)
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], CallIdentity]
@@ -64,9 +57,11 @@ def make_server(
         Whether schemas list the arguments for pages, and answers name the commits that they were read from. Calls may
         have these arguments in any case. The specification's suites have neither.
     """
-    schemas = advertised_schemas(tools, offers_pages=offers_pages)
+    schemas = suites.advertised_schemas(tools, offers_pages=offers_pages)
     listing = types.ListToolsResult.model_validate(
-        list_tools(tools, offers_pages=offers_pages, with_structure=calls.with_structure, max_tokens=calls.max_tokens)
+        suites.list_tools(
+            tools, offers_pages=offers_pages, with_structure=calls.with_structure, max_tokens=calls.max_tokens
+        )
     )
 
     async def on_list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -75,7 +70,7 @@ def make_server(
         return listing
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = find_tool(tools, params.name)
+        tool = suites.find_tool(tools, params.name)
         if tool is None:
             names = ", ".join(tools) or "none"
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; available: {names}")
@@ -147,7 +142,7 @@ def is_quick(body: bytes) -> bool:
 
     meta, name = params.get("_meta"), params.get("name")
     wants_progress = isinstance(meta, dict) and meta.get("progressToken") is not None
-    return not wants_progress and isinstance(name, str) and is_quick_tool(name)
+    return not wants_progress and isinstance(name, str) and suites.is_quick_tool(name)
 
 
 async def serve_after(
@@ -200,7 +195,7 @@ def _parse_message(line: bytes) -> SessionMessage | Exception:
 
 
 def serve_stdio(
-    opening: EngineOpening, options: StdioOptions, early: EarlyAnswers, *, viewer: Viewer | None = None
+    opening: EngineOpening, options: suites.StdioOptions, early: EarlyAnswers, *, viewer: Viewer | None = None
 ) -> None:
     """Answer messages of standard input on standard output until the input ends, while `opening` opens the engine.
 
@@ -209,7 +204,7 @@ def serve_stdio(
     """
     caller = CallIdentity(viewer or Viewer.owner(), has_pages=False)
     calls = ToolRunner(opening, max_tokens=options.max_tokens, with_structure=options.with_structure)
-    server = make_server(named_tools(options.tools), calls, lambda _: caller, offers_pages=True)
+    server = make_server(suites.named_tools(options.tools), calls, lambda _: caller, offers_pages=True)
 
     async def run() -> None:
         opening.start()

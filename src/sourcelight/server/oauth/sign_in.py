@@ -17,18 +17,8 @@ from starlette.responses import RedirectResponse, Response
 from sourcelight.core.markup import own_address
 from sourcelight.repos.state import MCP_ACCESS, BrowserSession, OAuthClient, State
 from sourcelight.server.identity import Authenticator
-from sourcelight.server.oauth import pages
+from sourcelight.server.oauth import forms, pages
 from sourcelight.server.oauth.addresses import PREFIX, OAuthOptions, matches, with_query
-from sourcelight.server.oauth.forms import (
-    BoundedQueue,
-    FormSealer,
-    Overloaded,
-    PendingAuthorization,
-    form_of,
-    is_same_site,
-    network_of,
-    sign_in_limits,
-)
 
 SESSION_COOKIE = "sourcelight-session"
 FORM_COOKIE = "sourcelight-form"
@@ -57,7 +47,9 @@ class SignInPages:
         Settings of the operator.
     """
 
-    def __init__(self, state: State, authenticator: Authenticator, sealer: FormSealer, options: OAuthOptions) -> None:
+    def __init__(
+        self, state: State, authenticator: Authenticator, sealer: forms.FormSealer, options: OAuthOptions
+    ) -> None:
         self._state = state
         self._authenticator = authenticator
         self._sealer = sealer
@@ -68,7 +60,7 @@ class SignInPages:
         self._cookie_path = self._root + PREFIX
 
         # Bounded, since anyone may post to this form: an open queue would grow until memory is full.
-        self._password_checks = BoundedQueue(_MAX_CONCURRENT_CHECKS, _MAX_WAITING_CHECKS)
+        self._password_checks = forms.BoundedQueue(_MAX_CONCURRENT_CHECKS, _MAX_WAITING_CHECKS)
 
     async def sign_in(self, request: Request) -> Response:
         """Show the form (GET), or sign in (POST)."""
@@ -90,12 +82,12 @@ class SignInPages:
 
             return self._form(request, sealed)
 
-        form = await form_of(request)
+        form = await forms.form_of(request)
         cookie = request.cookies.get(FORM_COOKIE, "")
         sealed = form.get("request", "")
         if (
             # Both checks: a token proves the form, the Origin stops a foreign page that got hold of one.
-            not is_same_site(request, self._options.base_of(request.scope))
+            not forms.is_same_site(request, self._options.base_of(request.scope))
             or not cookie
             or not self._sealer.has_csrf_token(form.get("mark", ""), "sign-in", cookie)
         ):
@@ -107,9 +99,9 @@ class SignInPages:
 
     async def sign_out(self, request: Request) -> Response:
         """End the session (POST)."""
-        form = await form_of(request)
+        form = await forms.form_of(request)
         session = request.cookies.get(SESSION_COOKIE, "")
-        if not is_same_site(request, self._options.base_of(request.scope)) or not self._sealer.has_csrf_token(
+        if not forms.is_same_site(request, self._options.base_of(request.scope)) or not self._sealer.has_csrf_token(
             form.get("mark", ""), "sign-out", session
         ):
             return pages.error_page("Not signed out", _OLD)
@@ -125,7 +117,7 @@ class SignInPages:
 
     async def consent(self, request: Request) -> Response:
         """Show the request of a client (GET), or apply the decision (POST)."""
-        form = await form_of(request) if request.method == "POST" else dict(request.query_params)
+        form = await forms.form_of(request) if request.method == "POST" else dict(request.query_params)
         sealed = form.get("request", "")
         pending = self._sealer.open(sealed)
         client = self._client_of(pending, request)
@@ -139,7 +131,7 @@ class SignInPages:
         if request.method != "POST":
             return self._question(pending, client, browser_session, sealed, session)
 
-        if not is_same_site(request, self._options.base_of(request.scope)) or not self._sealer.has_csrf_token(
+        if not forms.is_same_site(request, self._options.base_of(request.scope)) or not self._sealer.has_csrf_token(
             form.get("mark", ""), "consent", session, sealed
         ):
             return pages.error_page("Access not granted", "The form has expired. Go back and try again.", root="../../")
@@ -148,7 +140,7 @@ class SignInPages:
 
     def _question(
         self,
-        pending: PendingAuthorization,
+        pending: forms.PendingAuthorization,
         client: OAuthClient,
         browser_session: BrowserSession,
         sealed: str,
@@ -168,7 +160,9 @@ class SignInPages:
             ),
         )
 
-    async def _decide(self, pending: PendingAuthorization, browser_session: BrowserSession, decision: str) -> Response:
+    async def _decide(
+        self, pending: forms.PendingAuthorization, browser_session: BrowserSession, decision: str
+    ) -> Response:
         """Redirect to the client with a code or a refusal."""
         answer = {"state": pending.state, "iss": pending.issuer}
         if decision != "allow":
@@ -191,7 +185,7 @@ class SignInPages:
     async def _try(self, request: Request, name: str, password: str, sealed: str, to: str) -> Response:
         account = self._account_of_token(name, password)
         if account is None:
-            limits = sign_in_limits(self._options, name, network_of(request))
+            limits = forms.sign_in_limits(self._options, name, forms.network_of(request))
             admission = await anyio.to_thread.run_sync(self._state.attempts.admit, limits)
             if not admission.is_granted:
                 text = f"Too many attempts. Try again in {round(admission.wait_s / 60) or 1} min."
@@ -201,7 +195,7 @@ class SignInPages:
 
             try:
                 checked = await self._password_checks.run(lambda: self._state.accounts.check_password(name, password))
-            except Overloaded:
+            except forms.Overloaded:
                 await anyio.to_thread.run_sync(self._state.attempts.withdraw, admission)
                 answer = self._form(request, sealed, name=name, error=_BUSY, status=503, to=to)
                 answer.headers["Retry-After"] = "3"
@@ -266,7 +260,7 @@ class SignInPages:
         self._set_cookie(answer, request, FORM_COOKIE, cookie, "strict")
         return answer
 
-    def _client_of(self, pending: PendingAuthorization | None, request: Request) -> OAuthClient | None:
+    def _client_of(self, pending: forms.PendingAuthorization | None, request: Request) -> OAuthClient | None:
         """Return the client of a valid request: it may be used, with the requested redirect address."""
         if pending is None or pending.issuer != self._options.base_of(request.scope):
             return None

@@ -18,26 +18,18 @@ from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.storage.objects import ShardId
 from sourcelight.backends.cluster.transport.connections import ConnectionPool
 from sourcelight.backends.cluster.transport.exchange import ConnectionBroke
-from sourcelight.core.errors import (
-    Cancelled,
-    ClusterError,
-    PatternError,
-    QueryError,
-    ShardDamaged,
-    StorageError,
-    WorkersUnreachable,
-)
+from sourcelight.core import errors
 
-WORKER_GONE = (WorkersUnreachable, TimeoutError)
+WORKER_GONE = (errors.WorkersUnreachable, TimeoutError)
 """Errors that mean that the worker is dead, not only that this request failed."""
 
-RETRIED = (*WORKER_GONE, ClusterError, Cancelled)
+RETRIED = (*WORKER_GONE, errors.ClusterError, errors.Cancelled)
 """Errors of a tool call that another worker may not have; all others belong to the call."""
 
-REQUEST_ERRORS = (QueryError, PatternError)
+REQUEST_ERRORS = (errors.QueryError, errors.PatternError)
 """Errors that belong to a search itself; another worker may not have any other."""
 
-_NOT_OF_ENGINE = (StorageError, ShardDamaged, Cancelled, *WORKER_GONE)
+_NOT_OF_ENGINE = (errors.StorageError, errors.ShardDamaged, errors.Cancelled, *WORKER_GONE)
 
 REFRESH_S = 1.0
 """Seconds after which schedulers list their workers again, while searches arrive."""
@@ -71,7 +63,7 @@ class FailedAttempt:
     @classmethod
     def of(cls, worker: str, error: BaseException, silence_s: float) -> FailedAttempt:
         """Return the attempt that an error describes, at a worker that may be silent for `silence_s` seconds."""
-        if isinstance(error, WorkersUnreachable):
+        if isinstance(error, errors.WorkersUnreachable):
             return cls(worker, error.reason, died=isinstance(error, ConnectionBroke))
         if isinstance(error, TimeoutError):
             return cls(worker, f"it sent nothing for {silence_s:g} s")

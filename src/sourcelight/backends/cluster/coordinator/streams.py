@@ -10,14 +10,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.backends.cluster.coordinator.members import (
-    REQUEST_ERRORS,
-    WORKER_GONE,
-    FailedAttempt,
-    ReplicaOrder,
-    WorkerInfo,
-    is_poisoned,
-)
+from sourcelight.backends.cluster.coordinator import members
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge, ReplicaStream
 from sourcelight.backends.cluster.messages import (
     SEARCH,
@@ -64,7 +57,7 @@ class _Stream:
     `is_hedge` that it is such a second stream, and `is_paused` that its reader is full.
     """
 
-    member: WorkerInfo
+    member: members.WorkerInfo
     copies: dict[str, ReplicaStream]
     started_s: float
     heard_s: float
@@ -86,7 +79,7 @@ class WorkerStreams:
         What workers reported besides their matches, in the order in which they ended.
     """
 
-    replicas: ReplicaOrder
+    replicas: members.ReplicaOrder
     generation: Generation
     order: WorkerRequest
     slots: OrderedMerge
@@ -153,7 +146,7 @@ class WorkerStreams:
         if self._error is not None:
             reason = f"the request failed ({type(self._error).__name__}: {self._error})"
             for name in incomplete:
-                self.replicas.add_failure(name, FailedAttempt("service", reason))
+                self.replicas.add_failure(name, members.FailedAttempt("service", reason))
 
         self.slots.give_up(incomplete)
 
@@ -180,7 +173,7 @@ class WorkerStreams:
 
     def _is_poisoned(self, name: str) -> bool:
         """Return whether a repository ended the workers that were asked about it."""
-        return is_poisoned(self.replicas.failed_attempts.get(name, ()))
+        return members.is_poisoned(self.replicas.failed_attempts.get(name, ()))
 
     async def _find_workers(self, names: Iterable[str]) -> None:
         """Look up the workers again, and make those that can search `names` their holders."""
@@ -193,7 +186,9 @@ class WorkerStreams:
             holders[name] = self._other_workers(name, shards[name], current_holders.get(name, ()))
         replicas.holders = holders
 
-    def _other_workers(self, name: str, shard: ShardId, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
+    def _other_workers(
+        self, name: str, shard: ShardId, holders: Sequence[members.WorkerInfo]
+    ) -> tuple[members.WorkerInfo, ...]:
         """Return workers to ask after all: new holders, busy ones, and those that can fetch the shard."""
         live = self.replicas.members.live
         asked_workers = self.replicas.requested.setdefault(name, set())
@@ -209,7 +204,7 @@ class WorkerStreams:
         unasked = [member for member in candidates if member.address not in asked_workers]
         return tuple(unasked[:REPLICAS])
 
-    def _start(self, member: WorkerInfo, names: Sequence[str], *, is_hedge: bool = False) -> None:
+    def _start(self, member: members.WorkerInfo, names: Sequence[str], *, is_hedge: bool = False) -> None:
         self.replicas.add_request(member, names)
         now = time.monotonic()
         stream = _Stream(member=member, copies=self.slots.open(names), started_s=now, heard_s=now, is_hedge=is_hedge)
@@ -235,12 +230,12 @@ class WorkerStreams:
     async def _follow(self, stream: _Stream) -> None:
         try:
             await self._read(stream)
-        except REQUEST_ERRORS as error:
+        except members.REQUEST_ERRORS as error:
             # The query itself is at fault, so another worker would give the same error.
             self.slots.fail(error)
         except Exception as error:  # noqa: BLE001 - another worker may succeed; if none does, the reason is reported
-            attempt = FailedAttempt.of(stream.member.name, error, self.silence_s)
-            if isinstance(error, WORKER_GONE):
+            attempt = members.FailedAttempt.of(stream.member.name, error, self.silence_s)
+            if isinstance(error, members.WORKER_GONE):
                 self._dropped_addresses.add(stream.member.address)
                 self.replicas.members.drop(stream.member, attempt)
             self._retry(stream, list(stream.copies), attempt)
@@ -282,7 +277,9 @@ class WorkerStreams:
                 self.slots.finish(stream.copies, result.repositories)
             elif isinstance(result, RepositoriesFailed):
                 for name, reason in result.reasons.items():
-                    self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=not result.unfit))
+                    self._retry(
+                        stream, (name,), members.FailedAttempt(stream.member.name, reason, engine=not result.unfit)
+                    )
             else:
                 self.slots.add(stream.copies, result)
 
@@ -294,7 +291,9 @@ class WorkerStreams:
 
     def _finish(self, stream: _Stream, outcome: SearchOutcome) -> None:
         for name, reason in (outcome.failed | outcome.unfit).items():
-            self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=name in outcome.failed))
+            self._retry(
+                stream, (name,), members.FailedAttempt(stream.member.name, reason, engine=name in outcome.failed)
+            )
 
         # Within the lock: a reader that sees the end must also see its report.
         with self.slots.changed:
@@ -315,7 +314,7 @@ class WorkerStreams:
     def _is_redundant(self, stream: _Stream) -> bool:
         return all(self.slots.slots[name].complete for name in stream.copies)
 
-    def _retry(self, stream: _Stream, names: Iterable[str], attempt: FailedAttempt) -> None:
+    def _retry(self, stream: _Stream, names: Iterable[str], attempt: members.FailedAttempt) -> None:
         """Ask the next worker for repositories that this one can't answer, unless another stream has them."""
         copies = {name: stream.copies.pop(name) for name in names if name in stream.copies}
         dropped = self.slots.drop(copies)
@@ -375,9 +374,9 @@ class WorkerStreams:
                 self._start(member, names, is_hedge=True)
             remaining -= len(groups)
 
-    def _next_workers(self, stream: _Stream) -> dict[WorkerInfo, list[str]]:
+    def _next_workers(self, stream: _Stream) -> dict[members.WorkerInfo, list[str]]:
         """Return the next worker for each repository that a stream has not completed; they may be several."""
-        groups: dict[WorkerInfo, list[str]] = {}
+        groups: dict[members.WorkerInfo, list[str]] = {}
         for name in stream.copies:
             if self.slots.slots[name].complete:
                 continue

@@ -13,14 +13,7 @@ from weakref import WeakKeyDictionary
 import click
 
 from sourcelight.backends.cluster.storage.objects import ShardStorage
-from sourcelight.backends.cluster.transport.connections import (
-    check_address,
-    check_listening,
-    host_of,
-    is_loopback,
-    require_distributed,
-    security_of,
-)
+from sourcelight.backends.cluster.transport import connections
 from sourcelight.backends.cluster.transport.exchange import serve_orders
 from sourcelight.backends.cluster.worker.handler import RequestHandler
 from sourcelight.core.errors import WorkersUnreachable
@@ -76,8 +69,8 @@ async def work(
     WorkersUnreachable
         When the scheduler does not answer.
     """
-    require_distributed()
-    check_address(scheduler, tls)
+    connections.require_distributed()
+    connections.check_address(scheduler, tls)
     import dask
     from distributed import Worker
 
@@ -89,12 +82,12 @@ async def work(
     listen = host or _loopback(scheduler)
 
     # Raises for a public address without certificates: who reaches a worker can run code on it.
-    check_listening(scheme, listen)
+    connections.check_listening(scheme, listen)
     arguments = ["--sourcelight-storage", storage, "--sourcelight-cache", os.fspath(cache)]
     if cache_bytes:
         arguments += ["--sourcelight-cache-bytes", str(cache_bytes)]
 
-    options = {"security": security} if (security := security_of(tls)) is not None else {}
+    options = {"security": security} if (security := connections.security_of(tls)) is not None else {}
     worker = Worker(
         scheduler,
         name=name,
@@ -129,7 +122,7 @@ def _loopback(scheduler: str) -> str:
     from sourcelight.core.errors import ConfigurationError
 
     host = scheduler.partition("://")[2]
-    if is_loopback(host_of(host)):
+    if connections.is_loopback(connections.host_of(host)):
         return "[::1]" if host.startswith("[") else "127.0.0.1"
     raise ConfigurationError(
         "the scheduler is on another machine; pass --host, the address on which this worker listens"

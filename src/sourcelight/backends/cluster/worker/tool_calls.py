@@ -13,17 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sourcelight.backends.cluster.messages import (
-    ADD,
-    EXPLAIN,
-    MAXIMUM,
-    PART,
-    RANK,
-    RESEARCH,
-    REST,
-    WorkerRequest,
-    answer_to_plain,
-)
+from sourcelight.backends.cluster import messages
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import viewer_of
 from sourcelight.core.batches.results import ToolProgress, ToolResult
@@ -74,11 +64,11 @@ class StatsBarrier:
 
     def add(self, numbers: Sequence[int]) -> list[int]:
         """Return the sums over all workers."""
-        return self._exchange_numbers(ADD, numbers)
+        return self._exchange_numbers(messages.ADD, numbers)
 
     def maxima(self, numbers: Sequence[float]) -> list[float]:
         """Return the maxima over all workers."""
-        return self._exchange_numbers(MAXIMUM, numbers)
+        return self._exchange_numbers(messages.MAXIMUM, numbers)
 
     def _exchange_numbers(self, method: str, numbers: Sequence[Any]) -> list[Any]:
         # Every worker sends the same sequence of exchanges, so numbers belong together by their order.
@@ -100,7 +90,7 @@ Message = dict[str, Any]
 
 
 def call_tool(
-    order: WorkerRequest,
+    order: messages.WorkerRequest,
     engine: LocalEngine,
     missing: Mapping[str, str],
     cancellation: Cancellation,
@@ -123,7 +113,13 @@ def call_tool(
     context = tools.ToolContext(
         engine, viewer_of(order), cancellation, observe, served=order.served, base_url=order.base_url
     )
-    work = {PART: _part, REST: _rest, RANK: _rank, EXPLAIN: _explain, RESEARCH: _run_step}.get(order.step, _full_answer)
+    work = {
+        messages.PART: _part,
+        messages.REST: _rest,
+        messages.RANK: _rank,
+        messages.EXPLAIN: _explain,
+        messages.RESEARCH: _run_step,
+    }.get(order.step, _full_answer)
     try:
         answer = work(order, context, missing, outbox, posts)
     except SearchIndexError as error:
@@ -135,11 +131,15 @@ def call_tool(
     if cancellation.cancelled:
         raise Cancelled("stopped on request")
 
-    return {"kind": "end", "answer": answer_to_plain(answer), "failed": {} if order.step == REST else dict(missing)}
+    return {
+        "kind": "end",
+        "answer": messages.answer_to_plain(answer),
+        "failed": {} if order.step == messages.REST else dict(missing),
+    }
 
 
 def _full_answer(
-    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+    order: messages.WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     from sourcelight.engines import tools
 
@@ -150,7 +150,7 @@ def _full_answer(
 
 
 def _rest(
-    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+    order: messages.WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     """Return all local parts of a call; repositories that are not available are reported as ``missing``."""
     repository_name = str(order.arguments.get("repo", "")).strip("/")
@@ -161,7 +161,7 @@ def _rest(
 
 
 def _part(
-    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+    order: messages.WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     from sourcelight.engines import tools
 
@@ -178,7 +178,7 @@ def _part(
 
 
 def _rank(
-    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+    order: messages.WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     from sourcelight.engines.tools.search import gather_ranked
 
@@ -197,7 +197,7 @@ def _rank(
 
 
 def _explain(
-    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+    order: messages.WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     del missing, outbox, posts
     if order.request is None:
@@ -206,7 +206,7 @@ def _explain(
 
 
 def _run_step(
-    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+    order: messages.WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     from sourcelight.engines.deepsearch.steps import run_local_step
 

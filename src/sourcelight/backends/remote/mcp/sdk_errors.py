@@ -8,30 +8,22 @@ import httpx2
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, REQUEST_TIMEOUT
 
-from sourcelight.core.errors import (
-    ConnectFailed,
-    ProtocolError,
-    SourcelightError,
-    StreamBroken,
-    TimedOut,
-    ToolError,
-    UnsupportedTool,
-)
+from sourcelight.core import errors
 
 _MAX_REASON_CHARS = 300
-_HTTP: tuple[tuple[tuple[type[BaseException], ...], Callable[[str], SourcelightError], str], ...] = (
-    ((httpx2.ConnectTimeout, httpx2.PoolTimeout), ConnectFailed, "no connection to {host} in time"),
+_HTTP: tuple[tuple[tuple[type[BaseException], ...], Callable[[str], errors.SourcelightError], str], ...] = (
+    ((httpx2.ConnectTimeout, httpx2.PoolTimeout), errors.ConnectFailed, "no connection to {host} in time"),
     (
         (httpx2.ConnectError, httpx2.UnsupportedProtocol, httpx2.ProxyError),
-        ConnectFailed,
+        errors.ConnectFailed,
         "no connection to {host}: {reason}",
     ),
-    ((httpx2.TimeoutException, TimeoutError), TimedOut, "{host} timed out"),
-    ((httpx2.HTTPError, OSError), StreamBroken, "the connection to {host} broke: {reason}"),
+    ((httpx2.TimeoutException, TimeoutError), errors.TimedOut, "{host} timed out"),
+    ((httpx2.HTTPError, OSError), errors.StreamBroken, "the connection to {host} broke: {reason}"),
 )
 
 
-def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str]) -> SourcelightError:
+def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str]) -> errors.SourcelightError:
     """Return the typed error for an error of a library.
 
     Parameters
@@ -44,7 +36,7 @@ def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str])
         Removes secrets from a text.
     """
     for leaf in _leaves(exc):
-        if isinstance(leaf, SourcelightError):
+        if isinstance(leaf, errors.SourcelightError):
             return leaf
         reason = hidden(str(leaf) or type(leaf).__name__)[:_MAX_REASON_CHARS]
         if isinstance(leaf, MCPError):
@@ -54,17 +46,17 @@ def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str])
                 return error(text.format(host=host, reason=reason))
 
     reason = "the connection was closed" if exc is None else hidden(str(exc) or type(exc).__name__)[:_MAX_REASON_CHARS]
-    return ProtocolError(f"{host} is not an MCP server: {reason}", excerpt=reason[:120])
+    return errors.ProtocolError(f"{host} is not an MCP server: {reason}", excerpt=reason[:120])
 
 
-def _protocol_error(code: int, host: str, reason: str) -> SourcelightError:
+def _protocol_error(code: int, host: str, reason: str) -> errors.SourcelightError:
     if code == REQUEST_TIMEOUT:
-        return TimedOut(f"{host} timed out")
+        return errors.TimedOut(f"{host} timed out")
     if code == CONNECTION_CLOSED:
-        return StreamBroken(f"the connection to {host} broke: {reason}")
+        return errors.StreamBroken(f"the connection to {host} broke: {reason}")
     if code == INVALID_PARAMS:
-        return (UnsupportedTool if "unknown tool" in reason.casefold() else ToolError)(reason)
-    return ProtocolError(f"{host} returned an MCP error: {reason}", excerpt=reason[:120])
+        return (errors.UnsupportedTool if "unknown tool" in reason.casefold() else errors.ToolError)(reason)
+    return errors.ProtocolError(f"{host} returned an MCP error: {reason}", excerpt=reason[:120])
 
 
 def _leaves(exc: BaseException | None) -> Iterator[BaseException]:

@@ -26,14 +26,7 @@ from sourcelight.core.markup import one_line, visible
 from sourcelight.display.notebook.html_pages import display_widget, replace_page
 from sourcelight.display.notebook.programs import program, style
 from sourcelight.display.notebook.views.marked_text import TextRun, text_runs
-from sourcelight.display.notebook.widgets.explorer_rows import (
-    SORTS,
-    ExplorerRows,
-    RowQuery,
-    RowSelection,
-    RowSource,
-    facts_of,
-)
+from sourcelight.display.notebook.widgets import explorer_rows
 
 _MAX_CHOICES = 200
 """Values of a drop-down, which counts the further ones."""
@@ -77,12 +70,12 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
     filters = traitlets.Dict().tag(sync=True)
     """The last input of the reader; reactive notebooks run the cells that use the explorer when it changes."""
 
-    def __init__(self, source: RowSource) -> None:
+    def __init__(self, source: explorer_rows.RowSource) -> None:
         self._source = source
-        self._rows = ExplorerRows()
-        self._selections: dict[str, RowSelection] = {}
+        self._rows = explorer_rows.ExplorerRows()
+        self._selections: dict[str, explorer_rows.RowSelection] = {}
         # What is displayed now: the last query of any view.
-        self._last = RowQuery()
+        self._last = explorer_rows.RowQuery()
         self._reads: dict[tuple[int, int, int], Future[list[tuple[int, str]]]] = {}
         super().__init__()
         self.on_msg(self._on_message)
@@ -238,7 +231,7 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         links = []
         # A checkout may be gone, or not readable.
         with suppress(OSError):
-            for link in self._source.links.of(facts_of(row)):
+            for link in self._source.links.of(explorer_rows.facts_of(row)):
                 links.append(
                     {"kind": link.kind, "words": link.words, "href": link.href, "path": link.path, "line": link.line}
                 )
@@ -257,7 +250,7 @@ def _context_lines(message: Mapping[str, Any], name: str) -> int:
     return min(_number(message.get(name)), _MAX_CONTEXT_LINES)
 
 
-def _parse_query(value: Any) -> RowQuery:
+def _parse_query(value: Any) -> explorer_rows.RowQuery:
     """Parse a request of the page; invalid parts are ignored."""
     fields = value if isinstance(value, Mapping) else {}
 
@@ -269,9 +262,9 @@ def _parse_query(value: Any) -> RowQuery:
     if language is not None:
         language = str(language)[:_MAX_INPUT_CHARS]
     sort = text_of("sort")
-    if sort not in SORTS:
+    if sort not in explorer_rows.SORTS:
         sort = ""
-    return RowQuery(
+    return explorer_rows.RowQuery(
         repository=text_of("repository"),
         language=language,
         path=text_of("path"),

@@ -11,19 +11,8 @@ from sourcelight.core.boolean import ALWAYS, NEVER
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.explanation import Advice
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, fields, parse
 from sourcelight.core.query.alternatives import patterns_of
-from sourcelight.core.query.fields import (
-    ALIASES,
-    FIELDS,
-    FILE_FIELDS,
-    OTHER_STRUCTURE,
-    PREDICATE_NAMES,
-    RESULT_TYPES,
-    STRUCTURE,
-    label_of,
-    nearest_value,
-)
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.normalize import combine
@@ -49,7 +38,7 @@ _GLOB = re.compile(r"(?:^|/)\*|\*\.\w|\*\*")
 _LIKE_PREDICATE = re.compile(r"(?i)(?<![^\s(])-?(repo|r|file|f|path):((?:has|contains)[\w.]*)\(")
 # Result types that each `select:` can convert (query-language reference, select).
 _SELECTABLE = {
-    ("repo",): frozenset(RESULT_TYPES),
+    ("repo",): frozenset(fields.RESULT_TYPES),
     ("file",): frozenset({"file", "path", "symbol"}),
     ("content",): frozenset({"file"}),
     ("symbol",): frozenset({"symbol"}),
@@ -118,13 +107,15 @@ def _all(query: Query) -> Iterator[Advice]:
 def unknown_predicates(text: str) -> Iterator[Advice]:
     """Yield texts of a query that look like a predicate but are read as expressions."""
     for match in _LIKE_PREDICATE.finditer(text):
-        on, name = ALIASES[match[1].lower()], match[2].lower()
-        if name not in PREDICATE_NAMES[on]:
-            near = difflib.get_close_matches(name, PREDICATE_NAMES[on], 1, 0.5)
+        on, name = fields.ALIASES[match[1].lower()], match[2].lower()
+        if name not in fields.PREDICATE_NAMES[on]:
+            near = difflib.get_close_matches(name, fields.PREDICATE_NAMES[on], 1, 0.5)
             yield Advice(
                 "predicate-as-regexp",
                 f"`{match[1]}:{match[2]}(` begins a regular expression: there is no predicate {on}:{name}()",
-                f"did you mean {on}:{near[0]}()?" if near else f"there are {', '.join(sorted(PREDICATE_NAMES[on]))}",
+                f"did you mean {on}:{near[0]}()?"
+                if near
+                else f"there are {', '.join(sorted(fields.PREDICATE_NAMES[on]))}",
             )
 
 
@@ -156,26 +147,28 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
         )
 
     for item in alternative.all("visibility"):
-        if item.value and item.value.lower() not in FIELDS["visibility"].values:
+        if item.value and item.value.lower() not in fields.FIELDS["visibility"].values:
             fix = _did_you_mean(item, "write public or private")
             yield Advice("no-effect", f"visibility:{item.value} is read as any", fix)
 
     for item in alternative.all("type") if types else ():
-        if item.value and item.value not in RESULT_TYPES:
+        if item.value and item.value not in fields.RESULT_TYPES:
             yield Advice("no-effect", f"type:{item.value} isn't a kind of result", _type_fix(item))
 
-    if any(item.value == OTHER_STRUCTURE for item in alternative.all("patterntype")):
+    if any(item.value == fields.OTHER_STRUCTURE for item in alternative.all("patterntype")):
         message = "patternType:structural is ignored: structural search isn't supported in this form"
-        yield Advice("no-effect", message, f"use patternType:{STRUCTURE}, with patterns of code such as foo($A, $$$)")
+        yield Advice(
+            "no-effect", message, f"use patternType:{fields.STRUCTURE}, with patterns of code such as foo($A, $$$)"
+        )
 
 
 def _did_you_mean(item: Filter, otherwise: str) -> str:
-    near = nearest_value(item.name, item.value)
-    return f"did you mean {label_of(item.name)}:{near}?" if near else otherwise
+    near = fields.nearest_value(item.name, item.value)
+    return f"did you mean {fields.label_of(item.name)}:{near}?" if near else otherwise
 
 
 def _type_fix(item: Filter) -> str:
-    return _did_you_mean(item, f"use {', '.join(RESULT_TYPES)}")
+    return _did_you_mean(item, f"use {', '.join(fields.RESULT_TYPES)}")
 
 
 def _unknown_types(alternative: Alternative, query: Query) -> Iterator[Advice]:
@@ -184,7 +177,7 @@ def _unknown_types(alternative: Alternative, query: Query) -> Iterator[Advice]:
         return
 
     for item in alternative.all("type"):
-        near = nearest_value("type", item.value)
+        near = fields.nearest_value("type", item.value)
         try:
             intended = with_choice(query, "type", [near]) if near else ""
         except QueryError:
@@ -224,7 +217,7 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
             _with_choice(query, required_languages),
         )
 
-    for name in ("repo", *FILE_FIELDS):
+    for name in ("repo", *fields.FILE_FIELDS):
         values = alternative.all(name)
         refused = {item.value for item in values if item.negated}
         for value in sorted({item.value for item in values if not item.negated and item.value} & refused):
@@ -260,7 +253,7 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
             "contradiction", f"select:{selector} keeps only {subject}, but the query searches for none", f"add {fix}"
         )
 
-    files = [f"{name}:" for name in FILE_FIELDS if alternative.all(name)]
+    files = [f"{name}:" for name in fields.FILE_FIELDS if alternative.all(name)]
     files += [f"file:{predicate.name}()" for predicate in alternative.predicates("file")]
     if types == {"repo"} and files:
         yield Advice(
@@ -412,7 +405,7 @@ def _intended_filter(dash: str, name: str, value: str) -> str:
         return rf"{dash}file:\.{re.escape(value.lstrip('.'))}$"
     if name in _DEFINITIONS and not dash:
         return f"type:symbol {value}"
-    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else difflib.get_close_matches(name, list(ALIASES), 1, 0.6)
+    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else difflib.get_close_matches(name, list(fields.ALIASES), 1, 0.6)
     return f"{dash}{near[0]}:{value}" if near else ""
 
 

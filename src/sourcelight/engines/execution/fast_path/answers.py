@@ -31,19 +31,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import protocol
 from sourcelight.engines.execution.advice import notices, skipped_items
 from sourcelight.engines.execution.advice.notices import IGNORING_CASE, MAX_PROPOSED, nothing_found_alert
-from sourcelight.engines.execution.fast_path.shapes import (
-    KnownShape,
-    SearchableShape,
-    ShapeKey,
-    family_of,
-    is_alternation,
-    is_answerable,
-    matched_names,
-    prepare_shape,
-    shape_key,
-    split_request,
-    with_words,
-)
+from sourcelight.engines.execution.fast_path import shapes
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories
 from sourcelight.engines.execution.local_source import LocalSource
 from sourcelight.engines.execution.results.excludes import corpus_masks
@@ -91,10 +79,10 @@ class FastPath:
     def __init__(self, repositories: IndexedRepositories, default_matches: int) -> None:
         self._repositories = repositories
         self._default_matches = default_matches
-        self._shapes: LruCache[ShapeKey, KnownShape] = LruCache(_MAX_SHAPES)
+        self._shapes: LruCache[shapes.ShapeKey, shapes.KnownShape] = LruCache(_MAX_SHAPES)
         # Also of queries that were only tried: a search without a match proposes others that have some.
-        self._searchable: LruCache[ShapeKey, SearchableShape] = LruCache(_MAX_SEARCHABLE)
-        self._families: LruCache[ShapeKey, bool] = LruCache(_MAX_SHAPES)
+        self._searchable: LruCache[shapes.ShapeKey, shapes.SearchableShape] = LruCache(_MAX_SEARCHABLE)
+        self._families: LruCache[shapes.ShapeKey, bool] = LruCache(_MAX_SHAPES)
 
     def clear(self) -> None:
         """Forget all shapes."""
@@ -104,8 +92,8 @@ class FastPath:
 
     def knows(self, request: SearchRequest, viewer: Viewer) -> bool:
         """Return whether a search of the same shape has run before."""
-        parts = split_request(request)
-        return parts is not None and shape_key(request, parts[0], viewer) in self._shapes
+        parts = shapes.split_request(request)
+        return parts is not None and shapes.shape_key(request, parts[0], viewer) in self._shapes
 
     def answer(
         self,
@@ -121,8 +109,8 @@ class FastPath:
         Without it, such a search needs the pipeline.
         """
         started_s = time.monotonic()
-        parts = split_request(request)
-        shape = None if parts is None else self._shapes.get(shape_key(request, parts[0], viewer))
+        parts = shapes.split_request(request)
+        shape = None if parts is None else self._shapes.get(shapes.shape_key(request, parts[0], viewer))
         if parts is None or shape is None or not self._is_valid(shape.search):
             return None
 
@@ -152,15 +140,21 @@ class FastPath:
 
         The caller must have made sure that the repositories haven't changed, as for `answer`.
         """
-        parts = split_request(request)
-        shape = None if parts is None else self._searchable.get(shape_key(request, parts[0], viewer))
+        parts = shapes.split_request(request)
+        shape = None if parts is None else self._searchable.get(shapes.shape_key(request, parts[0], viewer))
         if parts is None or shape is None or not self._is_valid(shape):
             return None
 
         return self._read(shape, parts[1], AT_ONCE.search, SmallSearch.has_match)
 
     def _advise(
-        self, shape: SearchableShape, request: SearchRequest, viewer: Viewer, words: Sequence[str], *, is_absent: bool
+        self,
+        shape: shapes.SearchableShape,
+        request: SearchRequest,
+        viewer: Viewer,
+        words: Sequence[str],
+        *,
+        is_absent: bool,
     ) -> tuple[Alert | None] | None:
         """Return the alert of a search without a match, in a tuple; None if it isn't known at once.
 
@@ -193,7 +187,7 @@ class FastPath:
 
     def _in_order(
         self,
-        shape: KnownShape,
+        shape: shapes.KnownShape,
         request: SearchRequest,
         words: Sequence[str],
         matches: RawMatches,
@@ -211,10 +205,10 @@ class FastPath:
 
         return None if total >= limit or total > limits.ranked else self._rank(shape, words, matches)
 
-    def _count_limit(self, shape: KnownShape, request: SearchRequest) -> int | None:
+    def _count_limit(self, shape: shapes.KnownShape, request: SearchRequest) -> int | None:
         return shape.search.plan.alternative.count_limit(request.default_matches or self._default_matches)
 
-    def _narrow(self, shape: KnownShape, request: SearchRequest, limits: FastPathLimits) -> SmallSearchLimits:
+    def _narrow(self, shape: shapes.KnownShape, request: SearchRequest, limits: FastPathLimits) -> SmallSearchLimits:
         """Return the limits beyond which `_in_order` would refuse all matches, so that they aren't collected."""
         matches = limits.search.matches
         if request.display >= 0:
@@ -224,7 +218,7 @@ class FastPath:
             matches = min(matches, limit - 1, limits.ranked)
         return SmallSearchLimits(limits.search.units, matches, limits.search.text_bytes)
 
-    def _rank(self, shape: KnownShape, words: Sequence[str], matches: RawMatches) -> RawMatches | None:
+    def _rank(self, shape: shapes.KnownShape, words: Sequence[str], matches: RawMatches) -> RawMatches | None:
         """Rank matches as `ResultPipeline` does where no limit cuts them off."""
         alternative, targets = shape.search.plan.alternative, shape.search.targets
         definitions = RankedDefinitions(self._repositories.store, targets, None, Cancellation(), lambda _: None)
@@ -239,14 +233,14 @@ class FastPath:
 
     def _read(
         self,
-        shape: SearchableShape,
+        shape: shapes.SearchableShape,
         words: Sequence[str],
         limits: SmallSearchLimits,
         read: Callable[[SmallSearch], _Result | None],
     ) -> _Result | None:
         """Return what `read` returns for the search of some words; None also if it needs the pipeline."""
         searchable = self._repositories.store.open_corpus(shape.plan.targets)
-        prepared = with_words(shape, words)
+        prepared = shapes.with_words(shape, words)
 
         # Another corpus was opened after the index changed, so targets that the shape reports as skipped may be indexed
         # by now. A corpus that was closed is gone from the weak reference, which then gives None.
@@ -260,7 +254,7 @@ class FastPath:
         except (SourcelightError, OSError):
             return None  # the pipeline names the repository that can't be read
 
-    def _events(self, shape: KnownShape, matches: RawMatches | None, started_s: float) -> list[Event]:
+    def _events(self, shape: shapes.KnownShape, matches: RawMatches | None, started_s: float) -> list[Event]:
         """Return the events in the order of `SearchExecution`, without an alert."""
         tally = Tally()
         events: list[Event] = []
@@ -310,12 +304,12 @@ class FastPath:
 
         summary = source.summary
         key, search = learned
-        family = family_of(key)
+        family = shapes.family_of(key)
         if family is not None:
             self._families.put(family, value=True)
         self._shapes.put(
             key,
-            KnownShape(
+            shapes.KnownShape(
                 search=search,
                 infos=summary.infos,
                 worktrees=cached.worktrees,
@@ -326,11 +320,11 @@ class FastPath:
 
     def is_familiar(self, request: SearchRequest, viewer: Viewer) -> bool:
         """Return whether a search of a new shape differs from a known one only in its repositories and its words."""
-        parts = split_request(request)
+        parts = shapes.split_request(request)
         if parts is None:
             return False
-        key = shape_key(request, parts[0], viewer)
-        family = family_of(key)
+        key = shapes.shape_key(request, parts[0], viewer)
+        family = shapes.family_of(key)
         return family is not None and family in self._families and key not in self._shapes
 
     def prepare(self, source: LocalSource) -> bool:
@@ -339,7 +333,7 @@ class FastPath:
         The thread of an event loop may call it if all indexes are open. Those of many files are left to the pipeline.
         """
         cached, store = source.cached_plan, self._repositories.store
-        if cached is None or len(cached.plans) != 1 or not is_answerable(cached.plans[0]):
+        if cached is None or len(cached.plans) != 1 or not shapes.is_answerable(cached.plans[0]):
             return False
 
         plan = cached.plans[0]
@@ -360,40 +354,40 @@ class FastPath:
         self.learn(source)
         return True
 
-    def learn_search(self, source: LocalSource) -> tuple[ShapeKey, SearchableShape] | None:
+    def learn_search(self, source: LocalSource) -> tuple[shapes.ShapeKey, shapes.SearchableShape] | None:
         """Store and return what later searches of a shape need to find matches; None if they need the pipeline."""
         task, cached = source.task, source.cached_plan
-        parts = split_request(task.request)
+        parts = shapes.split_request(task.request)
 
         # Several plans find the same file more than once, and only the pipeline unites their results.
-        if parts is None or cached is None or len(cached.plans) != 1 or not is_answerable(cached.plans[0]):
+        if parts is None or cached is None or len(cached.plans) != 1 or not shapes.is_answerable(cached.plans[0]):
             return None
 
         plan = cached.plans[0]
-        alternates = is_alternation(plan, parts[1])
+        alternates = shapes.is_alternation(plan, parts[1])
         shape: Query | None = task.query
         if not alternates:
             shape = parse_shape(parts[0], len(parts[1]), task.request.pattern_type, task.request.version)
 
         searchable = self._repositories.store.open_corpus(plan.targets)
-        prepared = None if shape is None else prepare_shape(plan, shape, is_alternation=alternates)
+        prepared = None if shape is None else shapes.prepare_shape(plan, shape, is_alternation=alternates)
         if searchable is None or prepared is None:
             return None
 
-        search = SearchableShape(
+        search = shapes.SearchableShape(
             plan=plan,
             prepared=prepared,
             repositories=self._repositories.catalog.repositories,
             state=self._state(),
             corpus=weakref.ref(searchable[1]),
-            names=matched_names(plan),
+            names=shapes.matched_names(plan),
             query=None if alternates else shape,
         )
-        key = shape_key(task.request, parts[0], task.viewer)
+        key = shapes.shape_key(task.request, parts[0], task.viewer)
         self._searchable.put(key, search)
         return key, search
 
-    def _is_valid(self, shape: SearchableShape) -> bool:
+    def _is_valid(self, shape: shapes.SearchableShape) -> bool:
         # Scans and updates of the index publish new objects and never change old ones, so identity is enough.
         return shape.repositories is self._repositories.catalog.repositories and all(
             mine is theirs for mine, theirs in zip(shape.state, self._state(), strict=True)

@@ -14,15 +14,8 @@ import pyarrow.compute as pc
 
 from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, arrow_array, arrow_strings, runs, to_numpy
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
+from sourcelight.engines.execution.results import scores
 from sourcelight.engines.execution.results.ranking import FileRanker
-from sourcelight.engines.execution.results.scores import (
-    PHRASE,
-    best_first,
-    definition_scores,
-    name_scores,
-    place_scores,
-    word_scores,
-)
 
 
 def rank_raw(matches: RawMatches, ranker: FileRanker) -> RawMatches | None:
@@ -41,15 +34,15 @@ def rank_raw(matches: RawMatches, ranker: FileRanker) -> RawMatches | None:
     paths = [str(path, "utf-8", "replace") for path in matches.paths]
     score = _scores(matches, paths, ranker)
     if ranker.phrases:
-        score = np.where(_has_phrase(matches, paths, ranker), score * PHRASE, score)
+        score = np.where(_has_phrase(matches, paths, ranker), score * scores.PHRASE, score)
 
     locations = matches.location_index
     for index in np.flatnonzero(np.bincount(locations)).tolist():
         files = np.flatnonzero(locations == index)
         stars = ranker.stars.get(matches.locations[index].repository, 0)
-        score[files] += place_scores(stars, [paths[file] for file in files.tolist()])
+        score[files] += scores.place_scores(stars, [paths[file] for file in files.tolist()])
 
-    return take_files(matches, best_first(score, paths))
+    return take_files(matches, scores.best_first(score, paths))
 
 
 def take_files(matches: RawMatches, order: Int64Array) -> RawMatches:
@@ -107,7 +100,7 @@ def _scores(matches: RawMatches, paths: Sequence[str], ranker: FileRanker) -> Fl
     score = np.zeros(len(paths), dtype=np.float64)
     if matches.names:
         spans = [(file, start, end) for file, of_file in matches.names.items() for start, end in of_file]
-        score = name_scores(paths, *np.array(spans, dtype=np.int64).T)
+        score = scores.name_scores(paths, *np.array(spans, dtype=np.int64).T)
 
     if not len(matches.starts):
         return score
@@ -123,7 +116,7 @@ def _scores(matches: RawMatches, paths: Sequence[str], ranker: FileRanker) -> Fl
     np.maximum.at(
         score,
         file,
-        word_scores(text, line_start, line_start + matches.sizes[line], line_start + starts, line_start + ends),
+        scores.word_scores(text, line_start, line_start + matches.sizes[line], line_start + starts, line_start + ends),
     )
     if ranker.definitions is not None:
         base, location_of_match = matches.offsets[line], matches.location_index[file]
@@ -137,7 +130,7 @@ def _scores(matches: RawMatches, paths: Sequence[str], ranker: FileRanker) -> Fl
             if definitions is not None and len(definitions.file):
                 span_file = file[selected]
                 span_base = base[selected]
-                of_spans = definition_scores(
+                of_spans = scores.definition_scores(
                     definitions,
                     files[definitions.file],
                     span_file,

@@ -12,14 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.core.arrays import (
-    AnyArray,
-    UInt8Array,
-    arrow_array,
-    arrow_strings,
-    to_filled,
-    to_numpy,
-)
+from sourcelight.core import arrays
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.results import most_frequent
 from sourcelight.core.batches.rows import MatchRows
@@ -88,7 +81,7 @@ class CommitCounts:
             first = first[1:]
 
         self._last = ends[1]
-        first_rows = arrow_array(first)
+        first_rows = arrays.arrow_array(first)
         names, emails = (rows.column(name).take(first_rows).cast(pa.string()) for name in ("author", "author_email"))
         authors = pa.table({"name": names, "email": emails}).group_by(["name", "email"]).aggregate([([], "count_all")])
         for author in authors.to_pylist():
@@ -184,7 +177,7 @@ class Tally:
         if "symbol_kind" in names:
             _add_counts(self._by_kind, _weigh(batch.column(names.index("symbol_kind")), counts))
 
-    def add_raw(self, raw: RawMatches, excludes: UInt8Array | None = None) -> None:
+    def add_raw(self, raw: RawMatches, excludes: arrays.UInt8Array | None = None) -> None:
         """Count raw matches, which have no record batch yet.
 
         `excludes` has the `exclude_masks` of all files by number, if they are known.
@@ -225,8 +218,8 @@ class Tally:
         rows = MatchRows(batch)
         with_name = np.flatnonzero(rows.lists("name_start")[0])
         if len(with_name):
-            types = rows.column("type").take(arrow_array(with_name)).cast(pa.string())
-            with_name = with_name[to_numpy(pc.is_in(types, value_set=arrow_strings(["content"])))]
+            types = rows.column("type").take(arrays.arrow_array(with_name)).cast(pa.string())
+            with_name = with_name[arrays.to_numpy(pc.is_in(types, value_set=arrays.arrow_strings(["content"])))]
 
         if not len(with_name):
             return 0
@@ -341,8 +334,8 @@ def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) ->
     names, revisions = name.dictionary.to_pylist(), revision.dictionary.to_pylist()
 
     # A pair of codes as one number, row-major; int64, since the product of two int32 codes can overflow.
-    positions = to_numpy(name.indices).astype(np.int64) * len(revisions)
-    positions += to_numpy(revision.indices)
+    positions = arrays.to_numpy(name.indices).astype(np.int64) * len(revisions)
+    positions += arrays.to_numpy(revision.indices)
     sums = np.bincount(positions, weights=counts)
     sums_by_location: Counter[tuple[str, str]] = Counter()
     for position in np.flatnonzero(sums).tolist():
@@ -360,12 +353,12 @@ def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
     seen = codes >= 0
     sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(column.dictionary))
     indices = np.flatnonzero(sums)
-    return column.dictionary.take(arrow_array(indices)).cast(pa.string()), sums[indices]
+    return column.dictionary.take(arrays.arrow_array(indices)).cast(pa.string()), sums[indices]
 
 
-def _codes(column: Any) -> AnyArray:
+def _codes(column: Any) -> arrays.AnyArray:
     """Return the number of each value of a dictionary column, or -1 for null."""
-    return to_filled(column.indices, -1)
+    return arrays.to_filled(column.indices, -1)
 
 
 def _by_count(item: SuggestedFilter) -> tuple[int, str]:

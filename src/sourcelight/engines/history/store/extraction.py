@@ -13,15 +13,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.git import MAX_BLOB_BYTES, PATCH_DATA_BYTES, git_chunks
 from sourcelight.engines.history.history import UNKNOWN
-from sourcelight.engines.history.store.allowance import (
-    MANY_FILES,
-    AllowanceUse,
-    Cost,
-    Effort,
-    commits_of,
-    cost_of,
-    split_large,
-)
+from sourcelight.engines.history.store import allowance
 from sourcelight.engines.history.store.patch_parser import COMMIT_MARK, MisalignedPatch, parse_patches
 from sourcelight.repos.repository import common_dir
 
@@ -68,9 +60,9 @@ NAMES = (*_COMMON, "--no-renames")
 def extract(
     git_dir: str,
     ordinals: Mapping[bytes, int],
-    keep: Callable[[Mapping[str, AnyArray], Cost], None],
-    account: AllowanceUse,
-    effort: Effort,
+    keep: Callable[[Mapping[str, AnyArray], allowance.Cost], None],
+    account: allowance.AllowanceUse,
+    effort: allowance.Effort,
     cancellation: Cancellation | None = None,
 ) -> list[int]:
     """Pass the parts (see `parse_patches`) of commits that are not merges to `keep`, in order.
@@ -105,9 +97,9 @@ class _Extraction:
         self,
         git_dir: str,
         ordinals: Mapping[bytes, int],
-        keep: Callable[[Mapping[str, AnyArray], Cost], None],
-        account: AllowanceUse,
-        effort: Effort,
+        keep: Callable[[Mapping[str, AnyArray], allowance.Cost], None],
+        account: allowance.AllowanceUse,
+        effort: allowance.Effort,
         cancellation: Cancellation | None,
     ) -> None:
         self._git_dir = git_dir
@@ -157,13 +149,13 @@ class _Extraction:
 
     def _store(self, batch: bytes) -> None:
         """Store the part of a batch of whole commits that is within the allowance."""
-        for raw, cost in split_large(batch):
+        for raw, cost in allowance.split_large(batch):
             if self._account.spend(cost):
                 self._parse(raw, cost)
             else:
-                self._mark_unread(commits_of(raw))
+                self._mark_unread(allowance.commits_of(raw))
 
-    def _parse(self, raw: bytes, cost: Cost) -> None:
+    def _parse(self, raw: bytes, cost: allowance.Cost) -> None:
         """Parse commits; if patches can't be distinguished, only names of files are read."""
         try:
             part = parse_patches(raw, self._ordinals)
@@ -185,7 +177,7 @@ class _Extraction:
                 complete = text if text.endswith(b"\n") else text + b"\n"
                 part = parse_patches(complete, self._ordinals)
                 self._unread.update(self._large.commits(part))
-                self._keep(part, cost_of(complete))
+                self._keep(part, allowance.cost_of(complete))
 
     def _batches(self, oids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Yield patches of whole commits and the last commit of each; a failure of git is raised after them."""
@@ -195,7 +187,9 @@ class _Extraction:
             for chunk in chunks:
                 buffer.add(chunk)
                 # A commit of few bytes can list millions of files: stop before they are in memory.
-                has_too_many_files = buffer.files > MANY_FILES and not self._account.admits(Cost(buffer.files))
+                has_too_many_files = buffer.files > allowance.MANY_FILES and not self._account.admits(
+                    allowance.Cost(buffer.files)
+                )
                 if not has_too_many_files and not buffer.is_full:
                     continue
 
@@ -218,18 +212,18 @@ class _Extraction:
 
     def _admits(self, size: int, newlines: int) -> bool:
         """Return whether a commit, as far as it is read, may still be within the allowance."""
-        cost = Cost(0, newlines, size)
+        cost = allowance.Cost(0, newlines, size)
         return not cost.is_large or self._account.admits(cost)
 
     def _names(self, commit: bytes) -> None:
         """Record the files that a commit changed, as far as its trees are readable and within the allowance."""
         blocks: list[bytes] = []
-        cost = Cost()
+        cost = allowance.Cost()
         chunks = self._chunks(NAMES, [commit])
         try:
             for chunk in chunks:
                 blocks.append(chunk)
-                cost += Cost(chunk.count(_FILE), 0, len(chunk))
+                cost += allowance.Cost(chunk.count(_FILE), 0, len(chunk))
                 # Checked while git still writes: a commit may list millions of files, and the whole list must never be
                 # in memory.
                 if cost.bytes > MAX_COMMIT_BYTES or not self._account.admits(cost):
@@ -239,7 +233,7 @@ class _Extraction:
             return
 
         raw = b"".join(blocks)
-        cost = Cost(raw.count(_FILE), 0, len(raw))
+        cost = allowance.Cost(raw.count(_FILE), 0, len(raw))
         if raw and self._account.spend(cost):
             part = parse_patches(raw, self._ordinals, names_only=True)
             self._keep({**part, "additions": _unknown(part), "deletions": _unknown(part)}, cost)

@@ -13,19 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sourcelight.core.markup.counts import count_of
+from sourcelight.engines.navigation import model
 from sourcelight.engines.navigation.definitions import resolve
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import file_spans, line_of
-from sourcelight.engines.navigation.model import (
-    DeclarationKey,
-    Document,
-    Occurrence,
-    Reference,
-    ResolutionRule,
-    ResolvedDefinition,
-    Role,
-    SymbolQuery,
-)
 from sourcelight.engines.navigation.named import NamedDefinition, enclosing_definitions, outline_of, to_named_definition
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.symbols import LANGUAGES
@@ -56,20 +47,20 @@ class CallSite:
 
     depth: int
     caller: NamedDefinition | None
-    document: Document
-    occurrence: Occurrence
-    callee: NamedDefinition | ResolvedDefinition
-    rule: ResolutionRule
+    document: model.Document
+    occurrence: model.Occurrence
+    callee: NamedDefinition | model.ResolvedDefinition
+    rule: model.ResolutionRule
     score: float
 
 
-def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
+def callers(query: model.SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
     """Yield the calls of a function, then the calls of its callers, to a depth.
 
     A function that calls itself, directly or through others, is visited once.
     """
     pending = deque([(query, 1)])
-    visited: set[DeclarationKey] = set()
+    visited: set[model.DeclarationKey] = set()
     count = left_out = 0
     while pending:
         called, level = pending.popleft()
@@ -95,11 +86,11 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     _note_left_out(left_out, workspace)
 
 
-def _is_call(reference: Reference) -> bool:
+def _is_call(reference: model.Reference) -> bool:
     return reference.occurrence.is_called and not reference.is_definition
 
 
-def _call_sites(calls: Sequence[Reference], search: References, level: int) -> Iterator[CallSite]:
+def _call_sites(calls: Sequence[model.Reference], search: References, level: int) -> Iterator[CallSite]:
     """Yield calls in one file with the functions around them."""
     if not calls:
         return
@@ -118,7 +109,7 @@ def _call_sites(calls: Sequence[Reference], search: References, level: int) -> I
         )
 
 
-def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
+def callees(query: model.SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
     """Yield the calls in the body of a function, then in the bodies of its callees, to a depth."""
     search = References(query, workspace)
     search.prepare()
@@ -167,7 +158,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     _note_left_out(left_out, workspace)
 
 
-def _is_guess(rule: ResolutionRule, document: Document) -> bool:
+def _is_guess(rule: model.ResolutionRule, document: model.Document) -> bool:
     """Return whether a call was found by its name alone in a language whose rules find nearly all others.
 
     Only 3 % of such calls were right in Go, and 3 % in TypeScript: their receivers come from the standard library or
@@ -189,24 +180,24 @@ def _note_left_out(count: int, workspace: Workspace) -> None:
         )
 
 
-def _implementation(definition: ResolvedDefinition, workspace: Workspace) -> ResolvedDefinition:
+def _implementation(definition: model.ResolvedDefinition, workspace: Workspace) -> model.ResolvedDefinition:
     resolver = resolver_of(definition.document.language)
     if resolver is None:
         return definition
     return resolver.implementation(definition, workspace)
 
 
-def _query_of(definition: NamedDefinition) -> SymbolQuery:
+def _query_of(definition: NamedDefinition) -> model.SymbolQuery:
     document = definition.document
     name = document.text[definition.start : definition.end].decode(errors="replace")
     content = document.content
     start = file_spans(document, [(definition.start, definition.end)])[0][0]
     line_start = content.rfind(b"\n", 0, start) + 1
     column = len(content[line_start:start].decode(errors="replace"))
-    return SymbolQuery(document, name, line_of(content, start), column)
+    return model.SymbolQuery(document, name, line_of(content, start), column)
 
 
-def body_of(definition: ResolvedDefinition, workspace: Workspace) -> NamedDefinition | None:
+def body_of(definition: model.ResolvedDefinition, workspace: Workspace) -> NamedDefinition | None:
     """Return the whole definition at a position, if it can be called."""
     if definition.kind in {"module", "parameter"}:
         return None
@@ -216,13 +207,13 @@ def body_of(definition: ResolvedDefinition, workspace: Workspace) -> NamedDefini
     return None
 
 
-def _converts(definition: ResolvedDefinition) -> bool:
+def _converts(definition: model.ResolvedDefinition) -> bool:
     """Return whether a call of a definition only converts a value to its type."""
     resolver = resolver_of(definition.document.language)
     return resolver is not None and resolver.language.calls_convert and definition.kind in _TYPES
 
 
-def calls_in(definition: NamedDefinition, workspace: Workspace) -> Sequence[Occurrence]:
+def calls_in(definition: NamedDefinition, workspace: Workspace) -> Sequence[model.Occurrence]:
     """Return the names that are called between the name and the last line of a definition, in order.
 
     What precedes the name, such as a decorator, is called by the code that runs the definition.
@@ -235,7 +226,7 @@ def calls_in(definition: NamedDefinition, workspace: Workspace) -> Sequence[Occu
     return _calls_by_grammar(definition)
 
 
-def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
+def _calls_by_grammar(definition: NamedDefinition) -> list[model.Occurrence]:
     """Return the called names in a language without a resolver, by the kinds of nodes that grammars have for calls."""
     from sourcelight.engines.symbols import parse_tree
 
@@ -264,8 +255,8 @@ def _calls_by_grammar(definition: NamedDefinition) -> list[Occurrence]:
         name = _called_name(node)
         if name is not None and name.start_byte >= definition.end:
             before = document.text[name.start_byte - 1 : name.start_byte]
-            role: Role = "attribute" if before in {b".", b">", b":"} else "name"
-            occurrences.append(Occurrence(name.start_byte, name.end_byte, role, is_called=True))
+            role: model.Role = "attribute" if before in {b".", b">", b":"} else "name"
+            occurrences.append(model.Occurrence(name.start_byte, name.end_byte, role, is_called=True))
 
     return sorted(occurrences, key=lambda occurrence: occurrence.start)
 

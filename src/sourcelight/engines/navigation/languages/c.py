@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.engines.navigation import nodes
 from sourcelight.engines.navigation.languages.c_includes import (
     find_header,
     header_names,
@@ -28,16 +29,6 @@ from sourcelight.engines.navigation.languages.declared import (
     declare,
 )
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.nodes import (
-    child_of_type,
-    children_of,
-    code_of,
-    field_of,
-    first_child,
-    is_field,
-    nearest,
-    text_of,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -95,39 +86,39 @@ class CRules:
         kind = parent.type
         if kind in _SPECIFIERS:
             # `struct s x;` uses a tag, `struct s { … }` declares it.
-            if not is_field(parent, "name", leaf) or parent.child_by_field_name("body") is None:
+            if not nodes.is_field(parent, "name", leaf) or parent.child_by_field_name("body") is None:
                 return None
             return self._make_declaration(path, _SPECIFIERS[kind], parent, len(path) - 2, visible=leaf.start_byte)
 
-        if kind == "enumerator" and is_field(parent, "name", leaf):
-            enum = nearest(path, {"enum_specifier"})
-            scope = nearest(path, _SCOPES) or path[0]
+        if kind == "enumerator" and nodes.is_field(parent, "name", leaf):
+            enum = nodes.nearest(path, {"enum_specifier"})
+            scope = nodes.nearest(path, _SCOPES) or path[0]
             # Members of `enum class` need their enum before `::`; members of a plain enum are names of the scope around
             # it.
             owner = NO_OWNER
-            if enum is not None and b"class" in text_of(enum)[: len("enum class  ")]:
+            if enum is not None and b"class" in nodes.text_of(enum)[: len("enum class  ")]:
                 owner = enum.start_byte
-            enum_name = field_of(enum, "name")
+            enum_name = nodes.field_of(enum, "name")
             return declare("enummember", leaf, parent, scope, declared_type=enum_name, owner=owner)
 
-        if kind in {"preproc_def", "preproc_function_def"} and is_field(parent, "name", leaf):
+        if kind in {"preproc_def", "preproc_function_def"} and nodes.is_field(parent, "name", leaf):
             macro_kind = "constant" if kind == "preproc_def" else "function"
             return declare(macro_kind, leaf, parent, path[0])
         if kind == "preproc_params":
             return declare("parameter", leaf, parent, path[-3])
 
-        if kind == "labeled_statement" and is_field(parent, "label", leaf):
+        if kind == "labeled_statement" and nodes.is_field(parent, "label", leaf):
             # Labels have function scope (C standard, scopes of identifiers).
-            scope = nearest(path, {"function_definition"}) or path[0]
+            scope = nodes.nearest(path, {"function_definition"}) or path[0]
             return declare("variable", leaf, parent, scope)
 
-        if kind in {"namespace_definition", "alias_declaration"} and is_field(parent, "name", leaf):
+        if kind in {"namespace_definition", "alias_declaration"} and nodes.is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("type")
             declared_kind = "namespace" if declared_type is None else "class"
             return self._make_declaration(path, declared_kind, parent, len(path) - 2, declared_type)
 
         if kind == "type_parameter_declaration":
-            scope = nearest(path, {"template_declaration"}) or parent
+            scope = nodes.nearest(path, {"template_declaration"}) or parent
             return declare("typeparameter", leaf, parent, scope)
 
         return self._declarator(path)
@@ -143,15 +134,15 @@ class CRules:
         while index > 0:
             node = path[index]
             kind = node.type
-            if kind == "qualified_identifier" and is_field(node, "name", child):
+            if kind == "qualified_identifier" and nodes.is_field(node, "name", child):
                 qualifier = node.child_by_field_name("scope")
                 # The climb starts inside, so the first qualifier is the innermost: the class in `space::Class::method`.
                 if not owner_name and qualifier is not None:
-                    owner_name = text_of(self.type_leaf(qualifier))
-            elif kind == "init_declarator" and is_field(node, "declarator", child):
+                    owner_name = nodes.text_of(self.type_leaf(qualifier))
+            elif kind == "init_declarator" and nodes.is_field(node, "declarator", child):
                 value = node.child_by_field_name("value")
             elif kind.endswith("declarator"):
-                inner = node.child_by_field_name("declarator") or first_child(node)
+                inner = node.child_by_field_name("declarator") or nodes.first_child(node)
                 # In `int (*f)(void)` the name is nested in declarators; the climb must come from the declared name and
                 # not from a parameter.
                 if inner is None or inner.start_byte != child.start_byte or inner.end_byte != child.end_byte:
@@ -166,7 +157,7 @@ class CRules:
             index -= 1
 
         node = path[index]
-        if node.type not in _DECLARATIONS or not is_field(node, "declarator", child):
+        if node.type not in _DECLARATIONS or not nodes.is_field(node, "declarator", child):
             return None
 
         # `A::b = 1` assigns a static member, which its class has declared.
@@ -184,7 +175,7 @@ class CRules:
             return self._make_declaration(path, "class", node, index, declared_type, leaf.start_byte)
 
         if node.type in {"parameter_declaration", "optional_parameter_declaration"}:
-            scope = nearest(path, {"function_definition", "lambda_expression", "template_declaration"}, index)
+            scope = nodes.nearest(path, {"function_definition", "lambda_expression", "template_declaration"}, index)
             holder = scope if scope is not None and _heads(scope, node) else path[index - 1]
             return declare("parameter", leaf, node, holder, declared_type=declared_type)
 
@@ -224,7 +215,7 @@ class CRules:
         if node.type == "field_declaration":
             return self._make_declaration(path, "field", node, index, declared_type)
 
-        scope = nearest(path, _SCOPES, index) or path[0]
+        scope = nodes.nearest(path, _SCOPES, index) or path[0]
         is_top_level = scope.type in {"translation_unit", "namespace_definition"}
 
         # At the top level, other files see the name through a header, so order doesn't matter.
@@ -252,13 +243,13 @@ class CRules:
         is_prototype: bool = False,
     ) -> Declaration:
         leaf = path[-1]
-        scope = nearest(path, _SCOPES, index) or path[0]
-        holder = nearest(path, {*_SPECIFIERS, "compound_statement"}, index)
+        scope = nodes.nearest(path, _SCOPES, index) or path[0]
+        holder = nodes.nearest(path, {*_SPECIFIERS, "compound_statement"}, index)
         owner = NO_OWNER
         owner_name = b""
         if holder is not None and holder.type in _SPECIFIERS and kind not in {"struct", "enum", "class"}:
             owner = holder.start_byte
-            owner_name = text_of(holder.child_by_field_name("name"))
+            owner_name = nodes.text_of(holder.child_by_field_name("name"))
             if kind == "function":
                 kind = "method"
 
@@ -292,10 +283,10 @@ class CRules:
 
         receiver = None
         expression = leaf
-        if kind == "field_expression" and is_field(parent, "field", leaf):
+        if kind == "field_expression" and nodes.is_field(parent, "field", leaf):
             receiver = parent.child_by_field_name("argument")
             expression = parent
-        elif kind == "qualified_identifier" and is_field(parent, "name", leaf):
+        elif kind == "qualified_identifier" and nodes.is_field(parent, "name", leaf):
             receiver = parent.child_by_field_name("scope")
             expression = parent
 
@@ -317,7 +308,7 @@ class CRules:
             role="attribute",
             receiver=receiver,
             fields_of=None,
-            path=(b"", text_of(leaf)),
+            path=(b"", nodes.text_of(leaf)),
             is_called=is_called,
             argument_count=count,
             is_type=is_type,
@@ -348,7 +339,7 @@ class CRules:
                 operand = node.child_by_field_name(field)
                 if operand is not None:
                     return TypeStep("same", operand)
-            return TypeStep("same", first_child(node))
+            return TypeStep("same", nodes.first_child(node))
 
         if kind in {"type_descriptor", *_SPECIFIERS}:
             return TypeStep("type", node)
@@ -377,34 +368,36 @@ class CRules:
 
     def arguments(self, node: Node) -> list[Node]:
         """Return the arguments of a template."""
-        return children_of(node.child_by_field_name("arguments"))
+        return nodes.children_of(node.child_by_field_name("arguments"))
 
     def supertypes(self, node: Node) -> list[Node]:
         """Return the base classes of a class."""
         # Beside the bases, the clause has `public` and `virtual`.
         kinds = {"type_identifier", "template_type", "qualified_identifier"}
-        return [child for child in children_of(child_of_type(node, "base_class_clause")) if child.type in kinds]
+        return [
+            child for child in nodes.children_of(nodes.child_of_type(node, "base_class_clause")) if child.type in kinds
+        ]
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:
         """Return the class that is named before the ``::`` of a function."""
-        function = nearest(path, {"function_definition"})
-        name = _inner_declarator(field_of(function, "declarator"), "qualified_identifier")
+        function = nodes.nearest(path, {"function_definition"})
+        name = _inner_declarator(nodes.field_of(function, "declarator"), "qualified_identifier")
         # In `space::Class::method`, each name but the first is inside the one before.
         for _ in range(_MAX_NESTED):
-            inner = field_of(name, "name")
+            inner = nodes.field_of(name, "name")
             if inner is None or inner.type != "qualified_identifier":
                 break
             name = inner
 
-        return field_of(name, "scope")
+        return nodes.field_of(name, "scope")
 
     def parameters(self, node: Node) -> ParameterCount | None:
         """Count the parameters of a function."""
-        parameter_list = field_of(_inner_declarator(node, "function_declarator"), "parameters")
+        parameter_list = nodes.field_of(_inner_declarator(node, "function_declarator"), "parameters")
         if parameter_list is None:
             return None
 
-        kinds = [child.type for child in code_of(parameter_list)]
+        kinds = [child.type for child in nodes.code_of(parameter_list)]
         # Anything else is a default value or `...`, with which the number of arguments may differ.
         fits_others = any(kind != "parameter_declaration" for kind in kinds)
         return ParameterCount(len(kinds), fits_others)
@@ -484,7 +477,7 @@ def _call_of(expression: Node, path: Sequence[Node]) -> Node | None:
     """Return the call of an expression; both are on `path`, which leads from the root to the name in the expression."""
     for node in reversed(path[1:-1]):
         if node.type == "call_expression":
-            return node if is_field(node, "function", expression) else None
+            return node if nodes.is_field(node, "function", expression) else None
         # Only nodes that begin with the expression can be a call of it; any other has it as an argument.
         if node.start_byte != expression.start_byte:
             return None

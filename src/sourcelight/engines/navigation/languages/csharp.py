@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.engines.navigation import nodes
 from sourcelight.engines.navigation.languages.csharp_namespaces import (
     first_files,
     import_target,
@@ -28,15 +29,6 @@ from sourcelight.engines.navigation.languages.declared import (
     declare,
 )
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.nodes import (
-    child_of_type,
-    children_of,
-    field_of,
-    first_child,
-    is_field,
-    nearest,
-    text_of,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -99,7 +91,7 @@ class CSharpRules:
             return declare("parameter", leaf, leaf, parent)
 
         if kind in _CLASSES or kind in _MEMBERS:
-            if not is_field(parent, "name", leaf):
+            if not nodes.is_field(parent, "name", leaf):
                 return None
             declared_type = None
             if kind in _MEMBERS:
@@ -107,10 +99,10 @@ class CSharpRules:
             declared_kind = _CLASSES.get(kind) or _MEMBERS[kind]
             return _member(path, declared_kind, len(path) - 2, declared_type)
 
-        if kind == "variable_declarator" and is_field(parent, "name", leaf):
+        if kind == "variable_declarator" and nodes.is_field(parent, "name", leaf):
             return self._variable(path)
 
-        if kind in _LOCALS and is_field(parent, "name", leaf):
+        if kind in _LOCALS and nodes.is_field(parent, "name", leaf):
             outer = path[-4] if kind == "parameter" and len(path) > 3 else None
             # A parameter of a record declares a public property, which code elsewhere uses.
             if outer is not None and outer.type == "record_declaration":
@@ -121,13 +113,13 @@ class CSharpRules:
                     outer,
                     declared_type=parent.child_by_field_name("type"),
                     owner=outer.start_byte,
-                    owner_name=text_of(outer.child_by_field_name("name")),
+                    owner_name=nodes.text_of(outer.child_by_field_name("name")),
                 )
 
-            scope = nearest(path, _SCOPES) or path[0]
+            scope = nodes.nearest(path, _SCOPES) or path[0]
             return declare(_LOCALS[kind], leaf, parent, scope, declared_type=parent.child_by_field_name("type"))
 
-        if kind == "foreach_statement" and is_field(parent, "left", leaf):
+        if kind == "foreach_statement" and nodes.is_field(parent, "left", leaf):
             declared_type = parent.child_by_field_name("type")
             # With `var`, the type is an element of the collection; otherwise it is written.
             is_inferred = declared_type is not None and declared_type.type == "implicit_type"
@@ -141,11 +133,11 @@ class CSharpRules:
                 is_element=is_inferred,
             )
 
-        if kind == "local_function_statement" and is_field(parent, "name", leaf):
-            scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
+        if kind == "local_function_statement" and nodes.is_field(parent, "name", leaf):
+            scope = nodes.nearest(path, _SCOPES, len(path) - 2) or path[0]
             return declare("function", leaf, parent, scope, declared_type=parent.child_by_field_name("type"))
 
-        if kind == "type_parameter" and is_field(parent, "name", leaf) and len(path) > 3:
+        if kind == "type_parameter" and nodes.is_field(parent, "name", leaf) and len(path) > 3:
             return declare("typeparameter", leaf, parent, path[-4])
 
         return None
@@ -161,7 +153,7 @@ class CSharpRules:
         if statement.type in {"field_declaration", "event_field_declaration"}:
             return _member(path, "field", len(path) - 4, declared_type, value)
 
-        scope = nearest(path, _SCOPES) or path[0]
+        scope = nodes.nearest(path, _SCOPES) or path[0]
         return declare(
             "variable", leaf, declarator, scope, visible=leaf.start_byte, declared_type=declared_type, value=value
         )
@@ -170,7 +162,7 @@ class CSharpRules:
         """Return how an identifier is used."""
         leaf = path[-1]
         parent = path[-2] if len(path) > 1 else leaf
-        imported = nearest(path, {"using_directive"})
+        imported = nodes.nearest(path, {"using_directive"})
 
         # First, because a namespace in a `using` looks like any other qualified name.
         if imported is not None:
@@ -186,18 +178,18 @@ class CSharpRules:
             parent = path[-3]
             kind = parent.type
 
-        if kind == "member_access_expression" and is_field(parent, "name", expression):
+        if kind == "member_access_expression" and nodes.is_field(parent, "name", expression):
             receiver = parent.child_by_field_name("expression")
             expression = parent
-        elif kind == "qualified_name" and is_field(parent, "name", expression):
+        elif kind == "qualified_name" and nodes.is_field(parent, "name", expression):
             receiver = parent.child_by_field_name("qualifier")
             expression = parent
         # `a?.B`: the receiver is the condition of the expression around it.
         elif kind == "member_binding_expression":
-            access = nearest(path, {"conditional_access_expression"})
-            receiver = field_of(access, "condition")
+            access = nodes.nearest(path, {"conditional_access_expression"})
+            receiver = nodes.field_of(access, "condition")
             expression = parent
-        elif kind == "assignment_expression" and is_field(parent, "left", leaf):
+        elif kind == "assignment_expression" and nodes.is_field(parent, "left", leaf):
             literal = path[-3] if len(path) > 3 else parent
             creation = path[-4] if literal.type == "initializer_expression" and len(path) > 4 else None
             # `new Options { Name = … }`: a member of the new object, not a variable in scope.
@@ -244,7 +236,7 @@ class CSharpRules:
         if kind in {"object_creation_expression", "cast_expression", "as_expression"}:
             return TypeStep("type", node.child_by_field_name("type") or node.child_by_field_name("right"))
         if kind in {"parenthesized_expression", "await_expression", "postfix_unary_expression"}:
-            return TypeStep("same", first_child(node))
+            return TypeStep("same", nodes.first_child(node))
         if kind == "element_access_expression":
             return TypeStep("element", node.child_by_field_name("expression"))
         if kind in {"generic_name", "nullable_type", "array_type"}:
@@ -265,7 +257,7 @@ class CSharpRules:
                 name_node = node.named_children[0]
                 arguments = self.arguments(node)
                 # Code uses the value inside, after `await` or `.Value`.
-                if text_of(name_node) in {b"Task", b"ValueTask", b"Lazy"} and arguments:
+                if nodes.text_of(name_node) in {b"Task", b"ValueTask", b"Lazy"} and arguments:
                     name_node = arguments[0]
 
             if name_node is None:
@@ -279,11 +271,11 @@ class CSharpRules:
         """Return the arguments of a type."""
         if node.type == "array_type":
             return node.named_children[:1]
-        return children_of(child_of_type(node, "type_argument_list"))
+        return nodes.children_of(nodes.child_of_type(node, "type_argument_list"))
 
     def supertypes(self, node: Node) -> list[Node]:
         """Return the supertypes of a class."""
-        return children_of(child_of_type(node, "base_list"))
+        return nodes.children_of(nodes.child_of_type(node, "base_list"))
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
         """Return None: all methods are inside their class."""
@@ -297,7 +289,7 @@ class CSharpRules:
         count = sum(child.type == "parameter" for child in parameters.named_children)
         # By text, because default values have several kinds of nodes. Only one thing matters: another number of
         # arguments may fit.
-        text = text_of(parameters)
+        text = nodes.text_of(parameters)
         return ParameterCount(count, fits_others=b"=" in text or b"params " in text)
 
     def lookup_outside(
@@ -338,9 +330,9 @@ def _member(
     path: Sequence[Node], kind: str, index: int, declared_type: Node | None, value: Node | None = None
 ) -> Declaration:
     leaf = path[-1]
-    scope = nearest(path, _SCOPES, index) or path[0]
-    holder = nearest(path, _CLASSES, index)
-    holder_name = field_of(holder, "name")
+    scope = nodes.nearest(path, _SCOPES, index) or path[0]
+    holder = nodes.nearest(path, _CLASSES, index)
+    holder_name = nodes.field_of(holder, "name")
     owner = NO_OWNER
     if holder is not None:
         owner = holder.start_byte
@@ -356,14 +348,14 @@ def _member(
         declared_type=declared_type,
         value=value,
         owner=owner,
-        owner_name=text_of(holder_name),
+        owner_name=nodes.text_of(holder_name),
     )
 
 
 def _call_of(expression: Node) -> Node | None:
     """Return the call of an expression, or None if it isn't called."""
     call = expression.parent
-    if call is None or call.type != "invocation_expression" or not is_field(call, "function", expression):
+    if call is None or call.type != "invocation_expression" or not nodes.is_field(call, "function", expression):
         return None
     return call
 
@@ -381,11 +373,11 @@ def _is_type(expression: Node) -> bool:
     holder = expression.parent
     if holder is None:
         return False
-    return holder.type in _TYPE_HOLDERS or any(is_field(holder, field, expression) for field in _TYPE_FIELDS)
+    return holder.type in _TYPE_HOLDERS or any(nodes.is_field(holder, field, expression) for field in _TYPE_FIELDS)
 
 
 def _dotted_parts(node: Node, leaf: Node) -> tuple[bytes, ...]:
-    text = text_of(node)[: leaf.end_byte - node.start_byte]
+    text = nodes.text_of(node)[: leaf.end_byte - node.start_byte]
     parts = _SPACE.sub(b"", text).split(b".")
     # Parts with calls or indexes aren't names; the receiver's type decides instead.
     if all(_IDENTIFIER.fullmatch(part) for part in parts):

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.engines.navigation import nodes
 from sourcelight.engines.navigation.languages.declared import (
     NO_OWNER,
     TYPES,
@@ -31,16 +32,6 @@ from sourcelight.engines.navigation.languages.java_packages import (
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
-from sourcelight.engines.navigation.nodes import (
-    child_of_type,
-    children_of,
-    field_of,
-    first_child,
-    is_field,
-    last_child,
-    nearest,
-    text_of,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -96,36 +87,38 @@ class JavaRules:
         parent = path[-2] if len(path) > 1 else leaf
         kind = parent.type
         if kind in _CLASSES or kind in _CODE:
-            if not is_field(parent, "name", leaf):
+            if not nodes.is_field(parent, "name", leaf):
                 return None
             owner = _owner(path[:-2])
-            scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
+            scope = nodes.nearest(path, _SCOPES, len(path) - 2) or path[0]
             result = parent.child_by_field_name("type") if kind in _CODE else None
             declared_kind = _CLASSES.get(kind) or _CODE[kind]
             return declare(declared_kind, leaf, parent, scope, declared_type=result, owner=owner)
 
-        if kind == "variable_declarator" and is_field(parent, "name", leaf):
+        if kind == "variable_declarator" and nodes.is_field(parent, "name", leaf):
             return self._variable(path)
         if kind in {"formal_parameter", "catch_formal_parameter", "resource", "enhanced_for_statement"}:
-            if is_field(parent, "name", leaf):
+            if nodes.is_field(parent, "name", leaf):
                 return self._typed_declaration(path)
             return None
-        if kind in {"instanceof_expression", "record_pattern_component"} and is_field(parent, "name", leaf):
+        if kind in {"instanceof_expression", "record_pattern_component"} and nodes.is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("right") or parent.child_by_field_name("type")
             return _local(path, "variable", declared_type)
         if kind in {"type_pattern", "record_pattern_component"} and leaf.type == "identifier":
             return _local(path, "variable", parent.named_children[0])
 
         # `(a, b) -> …` and `a -> …`: parameters without a type, which have no node of their own.
-        if kind == "inferred_parameters" or (kind == "lambda_expression" and is_field(parent, "parameters", leaf)):
-            scope = nearest(path, {"lambda_expression"}) or parent
+        if kind == "inferred_parameters" or (
+            kind == "lambda_expression" and nodes.is_field(parent, "parameters", leaf)
+        ):
+            scope = nodes.nearest(path, {"lambda_expression"}) or parent
             return declare("parameter", leaf, parent, scope)
 
-        if kind == "enum_constant" and is_field(parent, "name", leaf):
-            holder = nearest(path, {"enum_declaration"})
-            scope = nearest(path, _BODIES) or path[0]
+        if kind == "enum_constant" and nodes.is_field(parent, "name", leaf):
+            holder = nodes.nearest(path, {"enum_declaration"})
+            scope = nodes.nearest(path, _BODIES) or path[0]
             owner = NO_OWNER if holder is None else holder.start_byte
-            enum_name = field_of(holder, "name")
+            enum_name = nodes.field_of(holder, "name")
             return declare("enummember", leaf, parent, scope, declared_type=enum_name, owner=owner)
 
         # In `<T extends B>` only the first child is declared; `B` is a use. The scope is the class or method around the
@@ -148,11 +141,11 @@ class JavaRules:
             # The grammar has no field for the type: it is the first node behind annotations and `final`.
             types = [child for child in outer.named_children if child.type != "modifiers"]
             declared_type = types[0] if types else None
-            scope = nearest(path, _SCOPES) or outer
+            scope = nodes.nearest(path, _SCOPES) or outer
             return declare("parameter", leaf, outer, scope, declared_type=declared_type)
 
         if outer.type in {"field_declaration", "constant_declaration"}:
-            scope = nearest(path, _BODIES) or path[0]
+            scope = nodes.nearest(path, _BODIES) or path[0]
             owner = _owner(path[:-2])
             return declare("field", leaf, outer, scope, declared_type=declared_type, value=value, owner=owner)
 
@@ -164,7 +157,7 @@ class JavaRules:
         declared_type = parent.child_by_field_name("type")
         value = parent.child_by_field_name("value")
         if parent.type == "enhanced_for_statement":
-            is_inferred = text_of(declared_type) == b"var"
+            is_inferred = nodes.text_of(declared_type) == b"var"
             return declare(
                 "variable",
                 leaf,
@@ -178,14 +171,14 @@ class JavaRules:
 
         # `catch (A | B e)`: members are looked up in the first type only.
         if parent.type == "catch_formal_parameter":
-            declared_type = first_child(child_of_type(parent, "catch_type"))
+            declared_type = nodes.first_child(nodes.child_of_type(parent, "catch_type"))
 
         # A component of a record header is a field with an accessor, not only a parameter (JLS 8.10.3).
         if parent.type == "formal_parameter" and len(path) > 3 and path[-4].type == "record_declaration":
             record = path[-4]
             return declare("field", leaf, parent, record, declared_type=declared_type, owner=record.start_byte)
 
-        scope = nearest(path, _SCOPES) or parent
+        scope = nodes.nearest(path, _SCOPES) or parent
         kind = "variable" if parent.type == "resource" else "parameter"
         return declare(kind, leaf, parent, scope, declared_type=declared_type, value=value)
 
@@ -193,7 +186,7 @@ class JavaRules:
         """Return how an identifier is used."""
         leaf = path[-1]
         parent = path[-2] if len(path) > 1 else leaf
-        imported = nearest(path, {"import_declaration", "package_declaration"})
+        imported = nodes.nearest(path, {"import_declaration", "package_declaration"})
         if imported is not None:
             return NameUse(
                 role="import", path=tuple(_dotted_parts(imported.named_children[0], leaf.end_byte)), is_import=True
@@ -204,11 +197,11 @@ class JavaRules:
         receiver = None
         is_called = False
         count = None
-        if kind == "method_invocation" and is_field(parent, "name", leaf):
+        if kind == "method_invocation" and nodes.is_field(parent, "name", leaf):
             receiver = parent.child_by_field_name("object")
             is_called = True
             count = _count_arguments(parent)
-        elif kind == "field_access" and is_field(parent, "field", leaf):
+        elif kind == "field_access" and nodes.is_field(parent, "field", leaf):
             receiver = parent.child_by_field_name("object")
         elif kind in {"method_reference", "scoped_type_identifier", "scoped_identifier"}:
             first = parent.named_children[0]
@@ -216,9 +209,9 @@ class JavaRules:
             if first.start_byte != leaf.start_byte:
                 receiver = first
                 is_called = kind == "method_reference"
-        elif kind == "element_value_pair" and is_field(parent, "key", leaf):
-            annotation = nearest(path, {"annotation"})
-            return NameUse(role="keyword", receiver=field_of(annotation, "name"), is_called=True)
+        elif kind == "element_value_pair" and nodes.is_field(parent, "key", leaf):
+            annotation = nodes.nearest(path, {"annotation"})
+            return NameUse(role="keyword", receiver=nodes.field_of(annotation, "name"), is_called=True)
 
         if receiver is None:
             return NameUse(is_called=is_called, argument_count=count, is_type=is_type)
@@ -240,7 +233,7 @@ class JavaRules:
             return TypeStep("super", node)
         if kind in {"identifier", "type_identifier"}:
             # `var` is a type name for the grammar; the type then comes from the initial value.
-            if text_of(node) == b"var":
+            if nodes.text_of(node) == b"var":
                 return TypeStep("auto", node)
             return TypeStep("name", node)
 
@@ -255,7 +248,7 @@ class JavaRules:
             return TypeStep("type", node.child_by_field_name("type"))
         if kind == "parenthesized_expression":
             # Damaged code can have an empty pair of parentheses.
-            return TypeStep("same", first_child(node))
+            return TypeStep("same", nodes.first_child(node))
         if kind == "array_access":
             return TypeStep("element", node.child_by_field_name("array"))
         if kind == "assignment_expression":
@@ -295,9 +288,9 @@ class JavaRules:
             return [element] if element is not None else []
 
         arguments: list[Node] = []
-        for argument in children_of(child_of_type(node, "type_arguments")):
+        for argument in nodes.children_of(nodes.child_of_type(node, "type_arguments")):
             # `? extends T` has the members of T.
-            bound = last_child(argument) if argument.type == "wildcard" else None
+            bound = nodes.last_child(argument) if argument.type == "wildcard" else None
             arguments.append(bound or argument)
         return arguments
 
@@ -310,7 +303,7 @@ class JavaRules:
         if node.type == "enum_constant":
             # A constant with a body extends its enum, which is around the list of constants.
             enum = node.parent.parent if node.parent is not None else None
-            name = field_of(enum, "name")
+            name = nodes.field_of(enum, "name")
             return [name] if name is not None else []
 
         types: list[Node] = []
@@ -411,7 +404,7 @@ class JavaRules:
 
 def _local(path: Sequence[Node], kind: str, declared_type: Node | None, value: Node | None = None) -> Declaration:
     leaf = path[-1]
-    scope = nearest(path, _SCOPES) or path[0]
+    scope = nodes.nearest(path, _SCOPES) or path[0]
     return declare(kind, leaf, path[-2], scope, visible=leaf.start_byte, declared_type=declared_type, value=value)
 
 
@@ -427,7 +420,7 @@ def _owner(path: Sequence[Node]) -> int:
 
 def _dotted_parts(node: Node, end: int) -> Iterator[bytes]:
     """Yield the parts of a dotted name up to a byte; nothing if a part isn't a name, as a call isn't."""
-    text = text_of(node)[: end - node.start_byte]
+    text = nodes.text_of(node)[: end - node.start_byte]
     parts = _SPACE.sub(b"", text).split(b".")
     if all(_IDENTIFIER.fullmatch(part) for part in parts):
         yield from parts

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.engines.navigation import nodes
 from sourcelight.engines.navigation.languages.declared import (
     NAMED_OWNER,
     NO_OWNER,
@@ -24,17 +25,6 @@ from sourcelight.engines.navigation.languages.rust_crates import crate_root, cra
 from sourcelight.engines.navigation.languages.rust_paths import RustPaths
 from sourcelight.engines.navigation.languages.rust_tokens import macro_declaration, macro_use, use_path
 from sourcelight.engines.navigation.model import Document, Role
-from sourcelight.engines.navigation.nodes import (
-    child_of_type,
-    children_of,
-    field_of,
-    field_text,
-    first_child,
-    is_field,
-    last_child,
-    nearest,
-    text_of,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -105,16 +95,16 @@ class RustRules:
         leaf = path[-1]
         parent = path[-2]
         kind = parent.type
-        is_name = is_field(parent, "name", leaf)
+        is_name = nodes.is_field(parent, "name", leaf)
         if kind in _ITEMS:
             return self._item(path) if is_name else None
 
         if kind == "enum_variant" and is_name:
-            owner = nearest(path, {"enum_item"}) or parent
+            owner = nodes.nearest(path, {"enum_item"}) or parent
             return _member_declaration("enummember", path, owner, owner.child_by_field_name("name"))
 
         if kind == "field_declaration" and is_name:
-            owner = nearest(path, {*_CLASSES, "enum_variant"}) or parent
+            owner = nodes.nearest(path, {*_CLASSES, "enum_variant"}) or parent
             return _member_declaration("field", path, owner, parent.child_by_field_name("type"))
 
         if kind in {"type_parameter", "const_parameter"} and is_name and len(path) > 3:
@@ -135,10 +125,10 @@ class RustRules:
             # An `impl` may be in another file than its type, so the owner is known by name only.
             implemented = block_owner.child_by_field_name("type")
             owner = NAMED_OWNER
-            owner_name = text_of(None if implemented is None else self.type_leaf(implemented))
+            owner_name = nodes.text_of(None if implemented is None else self.type_leaf(implemented))
         elif block_owner is not None and block_owner.type == "trait_item":
             owner = block_owner.start_byte
-            owner_name = text_of(block_owner.child_by_field_name("name"))
+            owner_name = nodes.text_of(block_owner.child_by_field_name("name"))
 
         if owner != NO_OWNER and kind == "function":
             kind = "method"
@@ -147,7 +137,7 @@ class RustRules:
             kind,
             leaf,
             node,
-            nearest(path, _SCOPES, len(path) - 2) or path[0],
+            nodes.nearest(path, _SCOPES, len(path) - 2) or path[0],
             declared_type=node.child_by_field_name("return_type") or node.child_by_field_name("type"),
             owner=owner,
             owner_name=owner_name,
@@ -158,7 +148,7 @@ class RustRules:
         """Return the declaration of a pattern variable: a lower-case name in a pattern."""
         leaf = path[-1]
         # The grammar can't tell a variable from a constant in a pattern; by convention constants are upper case.
-        if leaf.type not in {"identifier", "shorthand_field_identifier"} or text_of(leaf)[:1].isupper():
+        if leaf.type not in {"identifier", "shorthand_field_identifier"} or nodes.text_of(leaf)[:1].isupper():
             return None
 
         if path[-2].type == "token_tree":
@@ -172,20 +162,20 @@ class RustRules:
         node = path[index]
         if node.type not in _BINDERS:
             return None
-        if node.type != "closure_parameters" and not is_field(node, "pattern", pattern.node):
+        if node.type != "closure_parameters" and not nodes.is_field(node, "pattern", pattern.node):
             return None
 
         kind, visible = "variable", leaf.start_byte
-        scope = nearest(path, _SCOPES, index + 1) or path[0]
+        scope = nodes.nearest(path, _SCOPES, index + 1) or path[0]
         value = node.child_by_field_name("value")
         is_element = pattern.is_element
         # `let x = x + 1;`: the new name is visible after its own statement.
         if node.type == "let_declaration":
             visible = node.end_byte
-            scope = nearest(path, _SCOPES, index) or path[0]
+            scope = nodes.nearest(path, _SCOPES, index) or path[0]
         # A variable of an arm has the type of the matched value, or of a part of it inside a pattern.
         elif node.type == "match_arm":
-            value = field_of(nearest(path, {"match_expression"}, index), "value")
+            value = nodes.field_of(nodes.nearest(path, {"match_expression"}, index), "value")
         elif node.type in {"parameter", "closure_parameters"}:
             kind, visible = "parameter", 0
         elif node.type == "for_expression":
@@ -208,25 +198,25 @@ class RustRules:
         parent = path[-2] if len(path) > 1 else leaf
         kind = parent.type
         # First, because paths inside a `use` look like other paths, but may have lists and aliases.
-        if nearest(path, {"use_declaration"}) is not None:
+        if nodes.nearest(path, {"use_declaration"}) is not None:
             return NameUse(role="import", path=use_path(path), is_import=True)
 
-        if kind == "field_initializer" and is_field(parent, "field", leaf):
-            literal = nearest(path, {"struct_expression"})
-            return NameUse(role="keyword", fields_of=field_of(literal, "name"))
+        if kind == "field_initializer" and nodes.is_field(parent, "field", leaf):
+            literal = nodes.nearest(path, {"struct_expression"})
+            return NameUse(role="keyword", fields_of=nodes.field_of(literal, "name"))
 
         if kind == "field_pattern" and leaf.type == "field_identifier":
-            pattern = nearest(path, {"struct_pattern"})
-            return NameUse(role="keyword", fields_of=field_of(pattern, "type"))
+            pattern = nodes.nearest(path, {"struct_pattern"})
+            return NameUse(role="keyword", fields_of=nodes.field_of(pattern, "type"))
 
         if kind == "token_tree":
             return macro_use(leaf)
 
         expression, receiver = leaf, None
         segments: tuple[bytes, ...] = ()
-        if kind == "field_expression" and is_field(parent, "field", leaf):
+        if kind == "field_expression" and nodes.is_field(parent, "field", leaf):
             expression, receiver = parent, parent.child_by_field_name("value")
-        elif kind in {"scoped_identifier", "scoped_type_identifier"} and is_field(parent, "name", leaf):
+        elif kind in {"scoped_identifier", "scoped_type_identifier"} and nodes.is_field(parent, "name", leaf):
             expression, segments = parent, self._segments(parent)
 
         call = path[-3] if expression is not leaf and len(path) > 2 else parent
@@ -250,14 +240,14 @@ class RustRules:
         current: Node | None = node
         while current is not None:
             if current.type in {"scoped_identifier", "scoped_type_identifier"}:
-                parts.append(text_of(current.child_by_field_name("name")))
+                parts.append(nodes.text_of(current.child_by_field_name("name")))
                 current = current.child_by_field_name("path")
                 continue
             # These are keywords, which `type_leaf` doesn't take for names.
             leaf = current if current.type in {"crate", "self", "super"} else self.type_leaf(current)
             if leaf is None:
                 return ()
-            parts.append(text_of(leaf))
+            parts.append(nodes.text_of(leaf))
             break
         return tuple(reversed(parts))
 
@@ -277,11 +267,11 @@ class RustRules:
         if kind == "struct_expression":
             return TypeStep("type", node.child_by_field_name("name"))
         if kind in {"try_expression", "index_expression"}:
-            return TypeStep("element", first_child(node))
+            return TypeStep("element", nodes.first_child(node))
         if kind == "type_cast_expression":
             return TypeStep("type", node.child_by_field_name("type"))
         if kind in {"parenthesized_expression", "await_expression", "unary_expression", "reference_expression"}:
-            return TypeStep("same", last_child(node))
+            return TypeStep("same", nodes.last_child(node))
         if kind in {"reference_type", "generic_type", "dynamic_type", "abstract_type"}:
             return TypeStep("type", node)
         return None
@@ -290,19 +280,19 @@ class RustRules:
         """Return the step from a call, or from a function with its type arguments, to the type of its result."""
         kind = None if function is None else function.type
         if function is not None and kind == "field_expression":
-            name = text_of(function.child_by_field_name("field"))
+            name = nodes.text_of(function.child_by_field_name("field"))
             # Methods of the standard library, whose sources aren't indexed. The method of the repository is tried
             # first, since it may have one of that name.
             if name in _INNER or name in _SAME:
                 receiver = function.child_by_field_name("value")
                 return TypeStep("same", function, TypeStep("element" if name in _INNER else "same", receiver))
         if function is not None and kind == "scoped_identifier" and node.type == "call_expression":
-            base = text_of(function.child_by_field_name("path"))
+            base = nodes.text_of(function.child_by_field_name("path"))
             # Members are looked up through `Deref`, so the type of the content counts.
             if base in _SMART_POINTERS:
                 return TypeStep("same", _first_argument(node))
         # The wrapped value stands for `Option` and `Result`, as `_INNER` methods return it.
-        if kind == "identifier" and text_of(function) in {b"Some", b"Ok"}:
+        if kind == "identifier" and nodes.text_of(function) in {b"Some", b"Ok"}:
             return TypeStep("same", _first_argument(node))
         return TypeStep("same", function)
 
@@ -317,7 +307,11 @@ class RustRules:
                 arguments = self.arguments(node)
                 # Members are found through `Deref` (Rust reference, method-call expressions), or after `lock` or
                 # `borrow`, so the type inside counts.
-                if node.type == "generic_type" and arguments and text_of(name_node).rpartition(b"::")[2] in _POINTERS:
+                if (
+                    node.type == "generic_type"
+                    and arguments
+                    and nodes.text_of(name_node).rpartition(b"::")[2] in _POINTERS
+                ):
                     name_node = arguments[0]
             elif node.type in {"scoped_type_identifier", "scoped_identifier"} or node.type in _ITEMS:
                 name_node = node.child_by_field_name("name")
@@ -342,22 +336,22 @@ class RustRules:
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
 
-        arguments = children_of(node.child_by_field_name("type_arguments"))
+        arguments = nodes.children_of(node.child_by_field_name("type_arguments"))
         types = [argument for argument in arguments if argument.type != "lifetime"]
-        type_name = field_text(node, "type").rpartition(b"::")[2]
+        type_name = nodes.field_text(node, "type").rpartition(b"::")[2]
         # `?` and `unwrap` give the success of a result; its error type has no members of interest here.
         return types[:1] if type_name.endswith(b"Result") else types
 
     def supertypes(self, node: Node) -> list[Node]:
         """Return the bounds of a trait or of a type parameter."""
-        types = list(children_of(node.child_by_field_name("bounds")))
+        types = list(nodes.children_of(node.child_by_field_name("bounds")))
         if node.type != "type_parameter" or node.parent is None:
             return types
 
         # Bounds may also be in the `where` clause of the item that has the type parameter.
-        for predicate in children_of(child_of_type(node.parent.parent, "where_clause")):
-            if field_text(predicate, "left") == field_text(node, "name"):
-                types += children_of(predicate.child_by_field_name("bounds"))
+        for predicate in nodes.children_of(nodes.child_of_type(node.parent.parent, "where_clause")):
+            if nodes.field_text(predicate, "left") == nodes.field_text(node, "name"):
+                types += nodes.children_of(predicate.child_by_field_name("bounds"))
         return types
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
@@ -412,7 +406,7 @@ def _member_declaration(kind: str, path: Sequence[Node], owner: Node, type_node:
         owner,
         declared_type=type_node,
         owner=owner.start_byte,
-        owner_name=text_of(owner.child_by_field_name("name")),
+        owner_name=nodes.text_of(owner.child_by_field_name("name")),
     )
 
 
@@ -441,11 +435,11 @@ def _enclosing_pattern(path: Sequence[Node]) -> _EnclosingPattern | None:
     while index > 0 and path[index].type in _PATTERNS:
         node = path[index]
         # The name of a struct in its pattern, or part of a guard: both are uses.
-        if is_field(node, "type", child) or is_field(node, "condition", child):
+        if nodes.is_field(node, "type", child) or nodes.is_field(node, "condition", child):
             return None
 
         # In `Point { x: a }`, `x` names the field and `a` is the variable; in `Point { x }`, the one node is both.
-        if node.type == "field_pattern" and is_field(node, "name", child) and child.type == "field_identifier":
+        if node.type == "field_pattern" and nodes.is_field(node, "name", child) and child.type == "field_identifier":
             return None
 
         is_element = is_element or node.type in _PARTS

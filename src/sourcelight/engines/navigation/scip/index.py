@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.model import ResolvedDefinition
-from sourcelight.engines.navigation.scip.decode import (
-    UTF8,
-    UTF32,
-    ScipDocument,
-    ScipError,
-    last_descriptor,
-    read_documents,
-)
+from sourcelight.engines.navigation.scip import decode
 from sourcelight.repos import ObjectReader
 from sourcelight.repos.private_files import make_private_folder
 
@@ -75,7 +68,7 @@ class ScipIndex:
         definitions: dict[str, list[tuple[bytes, ScipPosition]]] = defaultdict(list)
         counts: dict[str, int] = defaultdict(int)
         total = 0
-        for scip_document in read_documents(data):
+        for scip_document in decode.read_documents(data):
             path = scip_document.path.encode().replace(b"\\", b"/").removeprefix(b"./")
             document = project.document(path)
             if document is None:
@@ -85,7 +78,9 @@ class ScipIndex:
             positions = index.positions.setdefault(path, {})
             total += len(scip_document.occurrences)
             if limit is not None and total > limit:
-                raise ScipError(f"it has more than {limit:,} occurrences; import it for this machine to have it read")
+                raise decode.ScipError(
+                    f"it has more than {limit:,} occurrences; import it for this machine to have it read"
+                )
 
             for position in _positions_of(scip_document, document.text, document.language):
                 if position is None:
@@ -96,7 +91,7 @@ class ScipIndex:
                     definitions[index.key(path, position)].append((path, position))
 
         if not index.positions:
-            raise ScipError("none of its files is in the repository at this commit")
+            raise decode.ScipError("none of its files is in the repository at this commit")
 
         index.definitions, index.left_out = dict(definitions), dict(counts)
         return index
@@ -118,13 +113,17 @@ class ScipIndex:
         return position.symbol
 
 
-def _positions_of(scip_document: ScipDocument, text: bytes, language: str) -> Iterable[ScipPosition | None]:
+def _positions_of(scip_document: decode.ScipDocument, text: bytes, language: str) -> Iterable[ScipPosition | None]:
     lines = text.split(b"\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
 
-    wide = scip_document.encoding not in {UTF8, UTF32} if scip_document.encoding else language in _UTF16_BY_DEFAULT
+    wide = (
+        scip_document.encoding not in {decode.UTF8, decode.UTF32}
+        if scip_document.encoding
+        else language in _UTF16_BY_DEFAULT
+    )
     for occurrence in scip_document.occurrences:
         # A name never spans lines, and a line beyond the text can't be of this version of the file.
         if occurrence.start_line != occurrence.end_line or occurrence.start_line >= len(lines):
@@ -133,7 +132,7 @@ def _positions_of(scip_document: ScipDocument, text: bytes, language: str) -> It
 
         line = lines[occurrence.start_line]
         columns = (occurrence.start_column, occurrence.end_column)
-        if not line.isascii() and (wide or scip_document.encoding == UTF32):
+        if not line.isascii() and (wide or scip_document.encoding == decode.UTF32):
             start, end = (_byte_column(line, column, wide=wide) for column in columns)
         else:
             start, end = columns
@@ -173,7 +172,7 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
     """
     source = Path(file)
     if source.stat().st_size > MAX_IMPORTED_BYTES:
-        raise ScipError(f"it has {source.stat().st_size:,} bytes; at most {MAX_IMPORTED_BYTES:,} are read")
+        raise decode.ScipError(f"it has {source.stat().st_size:,} bytes; at most {MAX_IMPORTED_BYTES:,} are read")
 
     data = source.read_bytes()
     index = ScipIndex.read(project, data)
@@ -235,7 +234,7 @@ def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
 
     try:
         return ScipIndex.read(project, data, limit)
-    except ScipError as error:
+    except decode.ScipError as error:
         return f"The SCIP index {name} of {project.name} can't be used: {error}."
 
 
@@ -253,7 +252,7 @@ def precise_definitions(
         return []
 
     occurrence_text = document.text[occurrence.start : occurrence.end]
-    symbol_name = last_descriptor(position.symbol).encode()
+    symbol_name = decode.last_descriptor(position.symbol).encode()
     definitions = []
     for path, defined in index.definitions_of(document.path, position):
         target = document.project.document(path)

@@ -17,23 +17,10 @@ from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query.fields import OUTPUT
 from sourcelight.core.query.languages import language_of
+from sourcelight.engines.search import model
 from sourcelight.engines.search.cells.evaluate import CellMatches, FileCells, PossibleMatch, matching_cells
 from sourcelight.engines.search.cells.reader import MALFORMED, PAIRED, UNREAD, CellReader
 from sourcelight.engines.search.cells.rows import FileOfRows, record_batch
-from sourcelight.engines.search.model import (
-    FileFilter,
-    FileNumbers,
-    FileTerm,
-    GroupBy,
-    LanguageFilter,
-    LanguageTest,
-    PreparedQuery,
-    SearchOptions,
-    SearchPart,
-    Target,
-    TextQuery,
-    prepare,
-)
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.columns import file_values
@@ -50,7 +37,7 @@ _BATCH_FILES = 64
 
 _COUNTED_COLUMNS = ["repository", "revision", "commit", "path", "language", "match_count"]
 
-OpenGroups = Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]]
+OpenGroups = Callable[[Sequence[model.Target], Cancellation], Iterator[OpenedTargets]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +49,18 @@ class CellSearch:
     reader: CellReader
 
     def search(
-        self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
-    ) -> Iterator[SearchPart]:
+        self,
+        targets: Sequence[model.Target],
+        query: model.TextQuery,
+        options: model.SearchOptions,
+        cancellation: Cancellation,
+    ) -> Iterator[model.SearchPart]:
         """Yield the result in parts, by repository and path; see `model.Searcher.search`."""
-        prepared = prepare(query)
+        prepared = model.prepare(query)
         matches = 0
         for group in self.open_groups(targets, cancellation):
             if group.failed:
-                yield SearchPart(failed=group.failed)
+                yield model.SearchPart(failed=group.failed)
 
             if not group.targets:
                 continue
@@ -84,8 +75,12 @@ class CellSearch:
                 return
 
     def _parts(
-        self, group: OpenedTargets, prepared: PreparedQuery, options: SearchOptions, cancellation: Cancellation
-    ) -> Iterator[SearchPart]:
+        self,
+        group: OpenedTargets,
+        prepared: model.PreparedQuery,
+        options: model.SearchOptions,
+        cancellation: Cancellation,
+    ) -> Iterator[model.SearchPart]:
         corpus = self.corpora.get(group.snapshots)
         possible = PossibleMatch(prepared)
         files = _files_with_cells(corpus, prepared.query, lambda: cancellation.stopped)
@@ -105,9 +100,9 @@ class CellSearch:
 
     def count(
         self,
-        targets: Sequence[Target],
-        query: TextQuery,
-        by: Sequence[GroupBy],
+        targets: Sequence[model.Target],
+        query: model.TextQuery,
+        by: Sequence[model.GroupBy],
         cancellation: Cancellation,
         note: OnNotes,
     ) -> Any:
@@ -115,7 +110,7 @@ class CellSearch:
         import pyarrow as pa
 
         totals: dict[tuple[str | None, ...], list[int]] = {}
-        options = SearchOptions(in_path_order=True)
+        options = model.SearchOptions(in_path_order=True)
         for part in self.search(targets, query, options, cancellation):
             if note is not None:
                 note(replace(part, batches=(), matches=0, files=0))
@@ -163,15 +158,15 @@ class _TargetSearch:
     corpus: Corpus
     group: OpenedTargets
     member: int
-    prepared: PreparedQuery
-    options: SearchOptions
+    prepared: model.PreparedQuery
+    options: model.SearchOptions
     cancellation: Cancellation
     skipped: Counter[str] = field(default_factory=Counter)
     unread: dict[str, tuple[str, ...]] = field(default_factory=dict)
     matching_paths: set[str] = field(default_factory=set)
 
     @property
-    def target(self) -> Target:
+    def target(self) -> model.Target:
         """The target."""
         return self.group.targets[self.member]
 
@@ -180,7 +175,7 @@ class _TargetSearch:
         """The commit of the target."""
         return self.group.snapshots[self.member]
 
-    def parts(self, files: Sequence[int], possible: PossibleMatch) -> Iterator[SearchPart]:
+    def parts(self, files: Sequence[int], possible: PossibleMatch) -> Iterator[model.SearchPart]:
         """Yield the matches in some files of the view; the last part says that the repository is done."""
         batch: list[FileCells] = []
         size = 0
@@ -252,11 +247,11 @@ class _TargetSearch:
         if reason in UNREAD and len(paths) < MAX_NAMED_MISSING:
             self.unread[reason] = (*paths, self.snapshot.view.path(file))
 
-    def _match(self, batch: Sequence[FileCells]) -> SearchPart:
+    def _match(self, batch: Sequence[FileCells]) -> model.SearchPart:
         """Return the matches in some files, and note their paths."""
         all_matches = list(matching_cells(batch, self.prepared, self._is_stopped))
         view_files = np.array([matches.file for matches in all_matches], np.int64)
-        columns = file_values(self.corpus, FileNumbers(view_files + self.corpus.file_base[self.member]))
+        columns = file_values(self.corpus, model.FileNumbers(view_files + self.corpus.file_base[self.member]))
 
         matching_files: list[tuple[FileOfRows, CellMatches]] = []
         for index, matches in enumerate(all_matches):
@@ -269,7 +264,7 @@ class _TargetSearch:
             matching_files.append((file, matches))
 
         rows = record_batch(matching_files, self.options)
-        return SearchPart(
+        return model.SearchPart(
             batches=() if rows is None else (rows,),
             matches=sum(matches.matches for matches in all_matches),
             files=len(matching_files),
@@ -279,24 +274,24 @@ class _TargetSearch:
         return self.cancellation.stopped
 
 
-def _files_with_cells(corpus: Corpus, query: TextQuery, stopped: Stopped) -> Int64Array:
+def _files_with_cells(corpus: Corpus, query: model.TextQuery, stopped: Stopped) -> Int64Array:
     """Return the files, ascending, that pass the filters by path and have cells: notebooks, and files with markers."""
-    notebooks = TextQuery(None, (*query.files, _path_filter(CELL_PATHS)))
-    selection = CorpusSearch(corpus, prepare(notebooks), stopped).selection
+    notebooks = model.TextQuery(None, (*query.files, _path_filter(CELL_PATHS)))
+    selection = CorpusSearch(corpus, model.prepare(notebooks), stopped).selection
 
     # Also those without content: a notebook above the size limit of the index is read from the repository.
     files = [selection.files, selection.name_only]
     for paths, line in MARKERS.items():
-        marker = FileTerm(compile_pattern(line, kind="regexp", case_sensitive=True), path=False)
-        with_marker = TextQuery(marker, (*query.files, _path_filter(paths)))
-        search = CorpusSearch(corpus, prepare(with_marker), stopped)
+        marker = model.FileTerm(compile_pattern(line, kind="regexp", case_sensitive=True), path=False)
+        with_marker = model.TextQuery(marker, (*query.files, _path_filter(paths)))
+        search = CorpusSearch(corpus, model.prepare(with_marker), stopped)
         files += [matches.content_files for matches in search.file_matches(BatchSizer())]
 
     return np.unique(np.concatenate(files))
 
 
-def _path_filter(paths: str) -> FileFilter:
-    return FileFilter(compile_pattern(paths, kind="regexp", case_sensitive=True, whole_text=True))
+def _path_filter(paths: str) -> model.FileFilter:
+    return model.FileFilter(compile_pattern(paths, kind="regexp", case_sensitive=True, whole_text=True))
 
 
 def _count_pairs(paths: Collection[str]) -> int:
@@ -310,7 +305,7 @@ def _stem(path: str) -> str:
     return path.rpartition(".")[0]
 
 
-def _select_texts(cells: CellDocument, query: TextQuery, file_language: str) -> list[CellText]:
+def _select_texts(cells: CellDocument, query: model.TextQuery, file_language: str) -> list[CellText]:
     """Return the texts of the kinds and languages that a query looks at."""
     texts = []
     for text in cells.texts:
@@ -320,9 +315,9 @@ def _select_texts(cells: CellDocument, query: TextQuery, file_language: str) -> 
     return texts
 
 
-def _passes(test: LanguageTest, languages: Collection[str]) -> bool:
+def _passes(test: model.LanguageTest, languages: Collection[str]) -> bool:
     """Return whether the language of a text, or of its file by the path, passes a filter."""
-    if not isinstance(test, LanguageFilter):
+    if not isinstance(test, model.LanguageFilter):
         return any(language in test.names for language in languages)
     name = test.name.casefold()
     return any(language.casefold() == name for language in languages) != test.negated

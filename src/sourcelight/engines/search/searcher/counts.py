@@ -12,16 +12,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.engines.search.model import (
-    DEFAULT_BATCHES,
-    BatchLimits,
-    FileNumbers,
-    GroupBy,
-    SearchPart,
-    Target,
-    TextQuery,
-    prepare,
-)
+from sourcelight.engines.search import model
 from sourcelight.engines.search.open_index import CorpusCache, Opener, open_targets
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.corpus import Corpus
@@ -32,31 +23,31 @@ from sourcelight.engines.search.searcher.parts import FinishedRepositories, Pend
 _COUNT_BATCH_UNITS = 128
 """Units of the first batch of a count: nothing is displayed early, but a cancelled count must end soon."""
 
-OnNotes = Callable[[SearchPart], None] | None
+OnNotes = Callable[[model.SearchPart], None] | None
 """Receives parts that name skipped files while counting; None: not needed."""
 
 
 def count(
     open_target: Opener,
-    targets: Sequence[Target],
-    query: TextQuery,
-    by: Sequence[GroupBy],
+    targets: Sequence[model.Target],
+    query: model.TextQuery,
+    by: Sequence[model.GroupBy],
     cancellation: Cancellation,
     corpora: CorpusCache | None = None,
     on_notes: OnNotes = None,
-    batch_limits: BatchLimits = DEFAULT_BATCHES,
+    batch_limits: model.BatchLimits = model.DEFAULT_BATCHES,
 ) -> Any:
     """Count matches and files without reading lines; see `model.Searcher.count`.
 
     `on_notes` gets parts that count the files matched by name only. Raises the error of the first target that can't be
     opened, and `Cancelled` on cancellation or a timeout: a partial count would look complete.
     """
-    prepared = prepare(query)
+    prepared = model.prepare(query)
     corpus_cache = corpora or CorpusCache()
     counts = MatchCounts(by)
     errors: list[Exception] = []
 
-    def open_or_note(target: Target) -> tuple[OpenedCommit, str]:
+    def open_or_note(target: model.Target) -> tuple[OpenedCommit, str]:
         # `open_targets` goes on after an error and describes it in a sentence; here it ends the call.
         try:
             return open_target(target)
@@ -111,11 +102,13 @@ class _KeyedFiles:
 class MatchCounts:
     """Sums of matches and files by repository, language or path."""
 
-    def __init__(self, by: Sequence[GroupBy]) -> None:
+    def __init__(self, by: Sequence[model.GroupBy]) -> None:
         self._by = tuple(by)
         self._totals: dict[_Key, _Total] = {}
 
-    def add(self, corpus: Corpus, targets: Sequence[Target], files: FileNumbers, matches: Int64Array | None) -> None:
+    def add(
+        self, corpus: Corpus, targets: Sequence[model.Target], files: model.FileNumbers, matches: Int64Array | None
+    ) -> None:
         """Add files and the match count of each; None: one match each."""
         if not len(files):
             return
@@ -131,7 +124,7 @@ class MatchCounts:
             total.files += file_count
             total.matches += int(match_sum)
 
-    def _find_keys(self, corpus: Corpus, targets: Sequence[Target], files: FileNumbers) -> _KeyedFiles:
+    def _find_keys(self, corpus: Corpus, targets: Sequence[model.Target], files: model.FileNumbers) -> _KeyedFiles:
         """Return the distinct keys of files, and the index of each file's key."""
         members = corpus.member_of(files)
         if "path" in self._by:
@@ -143,7 +136,7 @@ class MatchCounts:
                 codes = codes + corpus.language[files]
 
             _, first_indexes, key_index = np.unique(codes, return_index=True, return_inverse=True)
-            first_files = FileNumbers(files[first_indexes])
+            first_files = model.FileNumbers(files[first_indexes])
             members = members[first_indexes]
 
         keys = []
@@ -152,7 +145,7 @@ class MatchCounts:
 
         return _KeyedFiles(keys, key_index)
 
-    def _key(self, corpus: Corpus, target: Target, file: int, member: int) -> _Key:
+    def _key(self, corpus: Corpus, target: model.Target, file: int, member: int) -> _Key:
         """Return the values of a file by which it is counted."""
         view = corpus.members[member].view
         values: dict[str, str | None] = {"repository": target.repository.name, "commit": view.commit}

@@ -12,16 +12,7 @@ import numpy as np
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation, ScanStopped
-from sourcelight.engines.search.model import (
-    DocumentNumbers,
-    FileNumbers,
-    PreparedQuery,
-    SearchOptions,
-    SearchPart,
-    Target,
-    TextQuery,
-    prepare,
-)
+from sourcelight.engines.search import model
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, Opener, open_targets
 from sourcelight.engines.search.scan.batches import BatchSizer
 from sourcelight.engines.search.scan.collect import MatchCollector
@@ -32,21 +23,21 @@ from sourcelight.engines.search.searcher.parts import FinishedRepositories, Pend
 
 _EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 
-OpenGroups = Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]]
+OpenGroups = Callable[[Sequence[model.Target], Cancellation], Iterator[OpenedTargets]]
 """Opens targets in groups, each of which makes one corpus."""
 
 
 def search(
     open_target: Opener,
-    targets: Sequence[Target],
-    query: TextQuery,
-    options: SearchOptions,
+    targets: Sequence[model.Target],
+    query: model.TextQuery,
+    options: model.SearchOptions,
     cancellation: Cancellation,
     corpora: CorpusCache | None = None,
     open_groups: OpenGroups | None = None,
-) -> Iterator[SearchPart]:
+) -> Iterator[model.SearchPart]:
     """Yield the result in parts; see `model.Searcher.search`. `open_groups`, when given, opens targets in groups."""
-    prepared = prepare(query)
+    prepared = model.prepare(query)
     loop = SearchLoop(prepared, options, cancellation, corpora or CorpusCache())
     if open_groups is None:
         groups = open_targets(open_target, targets, cancellation)
@@ -67,13 +58,13 @@ def search(
 
 def has_match(
     open_groups: OpenGroups,
-    targets: Sequence[Target],
-    query: TextQuery,
+    targets: Sequence[model.Target],
+    query: model.TextQuery,
     cancellation: Cancellation,
     corpora: CorpusCache,
 ) -> bool | None:
     """Return whether a query has a match, or None if it needs a search. Raises `IndexDamaged`."""
-    prepared = prepare(query)
+    prepared = model.prepare(query)
     try:
         for group in open_groups(targets, cancellation):
             if not group.targets:
@@ -105,8 +96,8 @@ class SearchLoop:
         The next part.
     """
 
-    prepared: PreparedQuery
-    options: SearchOptions
+    prepared: model.PreparedQuery
+    options: model.SearchOptions
     cancellation: Cancellation
     corpora: CorpusCache
     sizer: BatchSizer = field(init=False)
@@ -122,7 +113,7 @@ class SearchLoop:
         first_units = limits.exhaustive_units if is_exhaustive else 0
         self.sizer = BatchSizer(first_units, is_exhaustive, limits)
 
-    def parts(self, group: OpenedTargets) -> Iterator[SearchPart]:
+    def parts(self, group: OpenedTargets) -> Iterator[model.SearchPart]:
         """Search one group of targets."""
         try:
             corpus = self.corpora.get(group.snapshots)
@@ -210,8 +201,8 @@ class SearchLoop:
         name_only = search.name_only_matches()
         name_only_matches = FileMatches(
             spans=NO_SPANS,
-            content_files=FileNumbers(_EMPTY),
-            documents=DocumentNumbers(_EMPTY),
+            content_files=model.FileNumbers(_EMPTY),
+            documents=model.DocumentNumbers(_EMPTY),
             path_files=name_only,
             finished_up_to=0,
         )

@@ -17,20 +17,13 @@ from sourcelight.core.tools.evolution import SYMBOL_HISTORY, SymbolHistoryArgume
 from sourcelight.engines.history import History
 from sourcelight.engines.symbols import LANGUAGES
 from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.evolution import definition_walk
 from sourcelight.engines.tools.evolution.definition_texts import (
     DefinitionText,
     definition_texts,
     is_named,
     plain_name,
     split_line,
-)
-from sourcelight.engines.tools.evolution.definition_walk import (
-    MAX_BYTES,
-    MAX_COMPARED,
-    MAX_PARSED,
-    DefinitionChange,
-    DefinitionVersion,
-    DefinitionWalk,
 )
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
@@ -76,21 +69,22 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     is_complete = histories.complete
     with ObjectReader(snapshot.repository) as reader:
         path, definition = _definition_of(name, line, arguments, snapshot, reader, context)
-        walk = DefinitionWalk(history, reader, context.cancellation)
+        walk = definition_walk.DefinitionWalk(history, reader, context.cancellation)
         tip = history.position(snapshot.commits[0])
         if tip is not None:
-            walk.run(tip, DefinitionVersion(path, definition.name, definition.kind, definition.text))
+            walk.run(tip, definition_walk.DefinitionVersion(path, definition.name, definition.kind, definition.text))
 
     rows = _newest_first(walk.rows, history)
     total = len(rows)
-    if walk.parsed > MAX_PARSED:
-        notices.append(f"The definition changed too often to follow it further: {MAX_PARSED:,} contents were parsed.")
+    if walk.parsed > definition_walk.MAX_PARSED:
+        parsed = f"{definition_walk.MAX_PARSED:,} contents were parsed"
+        notices.append(f"The definition changed too often to follow it further: {parsed}.")
         is_complete = False
 
     if walk.is_cut:
         notices.append(
             "Changes behind merges may be missing: the merges differ from their parents in more than "
-            f"{MAX_COMPARED:,} files."
+            f"{definition_walk.MAX_COMPARED:,} files."
         )
         is_complete = False
 
@@ -117,7 +111,9 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     )
 
 
-def _newest_first(rows: Iterable[DefinitionChange], history: History) -> list[DefinitionChange]:
+def _newest_first(
+    rows: Iterable[definition_walk.DefinitionChange], history: History
+) -> list[definition_walk.DefinitionChange]:
     """Return the changes without repetitions, newest first."""
     # Two lines of history can lead to one commit with texts of the definition that differ: merges changed one of them.
     distinct = {(row.commit, row.version.path, row.version.name): row for row in rows}
@@ -182,7 +178,9 @@ def _contents(
                 tool=SYMBOL_HISTORY.name,
                 argument="path",
             )
-        return [(path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, MAX_BYTES) or b"")]
+        return [
+            (path.encode("utf-8", "surrogateescape"), reader.read(entry.object_id, definition_walk.MAX_BYTES) or b"")
+        ]
 
     tree = reader.tree(commit)
     files = [number for number, path in enumerate(tree.paths) if language_of(_text(path)) in LANGUAGES]
@@ -196,14 +194,14 @@ def _contents(
     candidates = []
     for number in files:
         context.cancellation.check()
-        data = reader.read(tree.blob_id(number), MAX_BYTES)
+        data = reader.read(tree.blob_id(number), definition_walk.MAX_BYTES)
         if data is not None and word in data:
             candidates.append((tree.paths[number], data))
 
     return candidates
 
 
-def _table(snapshot: OpenedHistory, rows: list[DefinitionChange]) -> Any:
+def _table(snapshot: OpenedHistory, rows: list[definition_walk.DefinitionChange]) -> Any:
     lines = [row.lines for row in rows]
     # Of the first version, no other was there before.
     befores = [row.before or row.version for row in rows]

@@ -22,16 +22,7 @@ from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.filters import Dates, files_of, pattern_of
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people.change_groups import (
-    GroupSums,
-    agent_commits,
-    commit_mask,
-    group_rows,
-    join_groups,
-    key_columns,
-    regroup,
-    result_attributes,
-)
+from sourcelight.engines.tools.history.people import change_groups
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, line_numbers, period_of, total
 
@@ -45,7 +36,7 @@ def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> Partia
     pattern = pattern_of(PICKAXE.name, "pattern", arguments.pattern, regexp=regexp, one_line=True)
     file_filter = files_of(PICKAXE.name, arguments.files, regexp=regexp)
 
-    def find(selection: OpenedHistory, dates: Dates) -> GroupSums:
+    def find(selection: OpenedHistory, dates: Dates) -> change_groups.GroupSums:
         people = PersonNumbers(PICKAXE.name, arguments.mailmap, join_addresses=arguments.join_addresses)
         return _sums(selection, people, _PickaxeRequest(pattern, file_filter, period, dates), context)
 
@@ -66,7 +57,9 @@ class _PickaxeRequest:
     dates: Dates
 
 
-def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeRequest, context: ToolContext) -> GroupSums:
+def _sums(
+    snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeRequest, context: ToolContext
+) -> change_groups.GroupSums:
     """Return lines that match in one repository, by author and period."""
     history = snapshot.history
     with context.watch_scan() as stopped:
@@ -74,7 +67,7 @@ def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeReque
 
     changes = changes_of(history, rows)
     commit = history.changes.commit[changes].astype(np.int64)
-    mask = commit_mask(snapshot, *request.dates)[commit]
+    mask = change_groups.commit_mask(snapshot, *request.dates)[commit]
     passing = filter_changes(history, request.files)
     if passing is not None:
         mask = mask & passing[changes]
@@ -83,7 +76,7 @@ def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeReque
     _, is_removed = line_numbers(history, rows)
     persons = people.of_identities(snapshot)[history.commits.author[commit]]
     time = history.commits.commit_time[commit]
-    codes, keys = group_rows(persons, time, request.period)
+    codes, keys = change_groups.group_rows(persons, time, request.period)
     count = len(keys[0])
     first, last = bounds(codes, time, count)
 
@@ -93,19 +86,19 @@ def _sums(snapshot: OpenedHistory, people: PersonNumbers, request: _PickaxeReque
         "added": total(codes, np.ones(len(codes)), count) - removed,
         "removed": removed,
         "commits": count_distinct(codes, commit, count),
-        "agent_commits": agent_commits(snapshot, codes, commit, count),
+        "agent_commits": change_groups.agent_commits(snapshot, codes, commit, count),
         "first": first,
         "last": last,
     }
-    return GroupSums(people.person_set, keys, values)
+    return change_groups.GroupSums(people.person_set, keys, values)
 
 
 def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(PICKAXE.name, by)
     people = PersonNumbers(PICKAXE.name, arguments.mailmap, join_addresses=arguments.join_addresses)
-    rows = join_groups(part, people)
-    codes, groups = regroup(rows, by, period)
+    rows = change_groups.join_groups(part, people)
+    codes, groups = change_groups.regroup(rows, by, period)
     count = len(groups[0])
     nothing = np.zeros(0, np.int64)
 
@@ -114,7 +107,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     first, _ = bounds(codes, rows.values.get("first", nothing), count)
     _, last = bounds(codes, rows.values.get("last", nothing), count)
     starts = groups[1] if period else np.zeros(count, np.int64)
-    table = key_columns(by, period, groups, part.names, people)
+    table = change_groups.key_columns(by, period, groups, part.names, people)
     order = group_order((starts, -(sums["added"] + sums["removed"])), table)
     table |= {name: pa.array(values) for name, values in sums.items()}
     net = sums["added"] - sums["removed"]
@@ -130,7 +123,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
         "last_date": tables.times(last),
     }
     drill_columns = {"authors": "author"} if "author" in by else {}
-    attributes = result_attributes(arguments.revisions, part, people, by, period, drill_columns)
+    attributes = change_groups.result_attributes(arguments.revisions, part, people, by, period, drill_columns)
     drill_arguments = attributes["drill_down"]["arguments"]
     drill_arguments |= {"contentTerms": [arguments.pattern], "useRegex": bool(arguments.use_regex)}
     if arguments.files:

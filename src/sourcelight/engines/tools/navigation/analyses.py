@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.tools import navigation
 from sourcelight.core.tools.catalog import table_of_rows
-from sourcelight.core.tools.navigation import (
-    CALLEES,
-    CALLERS,
-    DEPENDENCY_GRAPH,
-    IMPORTS,
-    OUTLINE,
-    REPO_MAP,
-    SYMBOLS,
-    CallGraphArguments,
-    DependencyGraphArguments,
-    ImportsArguments,
-    OutlineArguments,
-    RepoMapArguments,
-    SymbolsArguments,
-)
 from sourcelight.engines.symbols import KINDS, kind_code
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
@@ -89,7 +75,7 @@ def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspac
     workspace.budget.check()
 
 
-def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
+def _symbols(arguments: navigation.SymbolsArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.named import outline_of
     from sourcelight.engines.navigation.rows import symbol_rows
 
@@ -161,7 +147,7 @@ def _answer(
     )
 
 
-def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
+def _outline(arguments: navigation.OutlineArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.named import outline_of
     from sourcelight.engines.navigation.rows import symbol_rows
 
@@ -178,7 +164,7 @@ def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
     return _answer("symbols", rows, attributes, workspace)
 
 
-def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
+def _imports(arguments: navigation.ImportsArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs.imports import imports_in
     from sourcelight.engines.navigation.locations import file_line
     from sourcelight.engines.navigation.rows import file_columns
@@ -214,7 +200,7 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
     return _answer("imports", rows, attributes, workspace)
 
 
-def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext) -> ToolResult:
+def _dependency_graph(arguments: navigation.DependencyGraphArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs.imports import edges_of
 
     workspace = workspace_of(context)
@@ -245,7 +231,7 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
     return _answer("dependencies", rows, {"repositories": [project.name for project in projects]}, workspace)
 
 
-def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
+def _repo_map(arguments: navigation.RepoMapArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs.repo_map import map_lines
     from sourcelight.engines.navigation.locations import file_line
     from sourcelight.engines.navigation.rows import file_columns
@@ -267,11 +253,11 @@ def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
     return _answer("repository_map", rows, attributes, workspace)
 
 
-def _callers(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
+def _callers(arguments: navigation.CallGraphArguments, context: ToolContext) -> ToolResult:
     return _calls("callers", arguments, context)
 
 
-def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
+def _calls(name: str, arguments: navigation.CallGraphArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs.calls import callees, callers
 
     workspace = workspace_of(context)
@@ -329,16 +315,16 @@ def _call_row(call_site: CallSite) -> dict[str, Any]:
     return row
 
 
-def _callees(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
+def _callees(arguments: navigation.CallGraphArguments, context: ToolContext) -> ToolResult:
     return _calls("callees", arguments, context)
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(SYMBOLS, _symbols),
-    Handler(OUTLINE, _outline, TEXTS["outline"], TableItems("definitions")),
-    Handler(IMPORTS, _imports),
-    Handler(DEPENDENCY_GRAPH, _dependency_graph, TEXTS["dependency_graph"], TableItems("dependencies")),
-    Handler(REPO_MAP, _repo_map, TEXTS["repo_map"], TableItems("lines")),
-    Handler(CALLERS, _callers, TEXTS["callers"], TableItems("calls")),
-    Handler(CALLEES, _callees, TEXTS["callees"], TableItems("calls")),
+    Handler(navigation.SYMBOLS, _symbols),
+    Handler(navigation.OUTLINE, _outline, TEXTS["outline"], TableItems("definitions")),
+    Handler(navigation.IMPORTS, _imports),
+    Handler(navigation.DEPENDENCY_GRAPH, _dependency_graph, TEXTS["dependency_graph"], TableItems("dependencies")),
+    Handler(navigation.REPO_MAP, _repo_map, TEXTS["repo_map"], TableItems("lines")),
+    Handler(navigation.CALLERS, _callers, TEXTS["callers"], TableItems("calls")),
+    Handler(navigation.CALLEES, _callees, TEXTS["callees"], TableItems("calls")),
 )

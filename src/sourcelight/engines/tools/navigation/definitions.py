@@ -19,15 +19,7 @@ from sourcelight.engines.tools.handler import (
     tail,
     with_notices,
 )
-from sourcelight.engines.tools.navigation.calls import (
-    attributes_of,
-    cell_of,
-    document_of,
-    notices_of,
-    start_definitions,
-    symbol_query_of,
-    workspace_of,
-)
+from sourcelight.engines.tools.navigation import calls
 from sourcelight.engines.tools.pages.items import TableItems
 
 _INCOMPLETE = frozenset({"time", "voters", "ranked", "candidates", "symbols-pending", "missing"})
@@ -41,10 +33,10 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
     from sourcelight.engines.navigation.definitions import definitions_of
     from sourcelight.engines.navigation.rows import definition_rows
 
-    workspace = workspace_of(context)
-    document = document_of("go_to_definition", arguments, workspace)
-    start_definitions(context, document)
-    query = symbol_query_of("go_to_definition", arguments, document, arguments.column)
+    workspace = calls.workspace_of(context)
+    document = calls.document_of("go_to_definition", arguments, workspace)
+    calls.start_definitions(context, document)
+    query = calls.symbol_query_of("go_to_definition", arguments, document, arguments.column)
     definitions = definitions_of(query, workspace)
     revisions = {document.project.key: arguments.revision or ""}
     rows = definition_rows(query.name, definitions, workspace, revisions)
@@ -54,9 +46,9 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
     return ToolResult(
         columns="definitions",
         table=table_of_rows("definitions", rows),
-        attributes=attributes_of(query, arguments),
+        attributes=calls.attributes_of(query, arguments),
         complete=_INCOMPLETE.isdisjoint(workspace.notices),
-        notices=notices_of(workspace),
+        notices=calls.notices_of(workspace),
     )
 
 
@@ -90,7 +82,7 @@ def _definition_payload(row: Mapping[str, Any], context: ToolContext) -> dict[st
         payload["text"] = row["line"]
 
     payload |= drop_empty({name: row[name] for name in _COLUMNS})
-    payload |= cell_of(row)
+    payload |= calls.cell_of(row)
     if row["end_line"] != last_line:
         payload["endLine"] = row["end_line"]
 

@@ -29,15 +29,7 @@ from sourcelight.engines.tools.handler import (
     tail,
     with_notices,
 )
-from sourcelight.engines.tools.navigation.calls import (
-    attributes_of,
-    cell_of,
-    document_of,
-    notices_of,
-    start_definitions,
-    symbol_query_of,
-    workspace_of,
-)
+from sourcelight.engines.tools.navigation import calls
 from sourcelight.engines.tools.pages.items import TableItems
 
 if TYPE_CHECKING:
@@ -65,10 +57,10 @@ _COLUMNS = ("how", "role", "container", "score", "reason")
 def _find_references(arguments: FindReferencesArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.workspace import is_lasting, question_key
 
-    workspace = workspace_of(context)
-    document = document_of("find_references", arguments, workspace)
-    start_definitions(context, document)
-    query = symbol_query_of("find_references", arguments, document, arguments.column)
+    workspace = calls.workspace_of(context)
+    document = calls.document_of("find_references", arguments, workspace)
+    calls.start_definitions(context, document)
+    query = calls.symbol_query_of("find_references", arguments, document, arguments.column)
     limit = arguments.limit
     if not limit and context.served:
         limit = SERVED_REFERENCES
@@ -95,7 +87,7 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
         if not is_complete:
             workspace.notice("limit", f"The first {limit:,} references are listed; there may be more.")
 
-    attributes = attributes_of(query, arguments)
+    attributes = calls.attributes_of(query, arguments)
     attributes["definitions"] = references.definitions
     attributes["left_out"] = references.left_out
     return ToolResult(
@@ -103,7 +95,7 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
         table=table,
         attributes=attributes,
         complete=is_complete and _INCOMPLETE.isdisjoint(workspace.notices),
-        notices=notices_of(workspace),
+        notices=calls.notices_of(workspace),
     )
 
 
@@ -211,7 +203,7 @@ class _ReferenceReporter:
 
 def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
     rows = answer.table.to_pylist()
-    workspace = workspace_of(context) if context.engine.holds_files else None
+    workspace = calls.workspace_of(context) if context.engine.holds_files else None
     references: list[dict[str, Any]] = []
     texts: list[str] = []
     for (name, commit, path), file_rows in groupby(rows, key=itemgetter("repository", "commit", "path")):
@@ -249,7 +241,7 @@ def _reference_chunk(row: Mapping[str, Any], path: str, file_lines: Sequence[str
     if is_json:
         chunk["text"] = row["line"]
 
-    chunk |= cell_of(row)
+    chunk |= calls.cell_of(row)
     chunk |= drop_empty({name: row[name] for name in _COLUMNS})
     return chunk
 

@@ -14,14 +14,7 @@ from sourcelight.core.markup import count_of, name_in_sentence
 from sourcelight.lab.reports.history import activity, change_sizes, people_figure, total
 from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTable, Section
 from sourcelight.lab.reports.people import JOINED
-from sourcelight.lab.reports.sections.story_data import (
-    MOVED,
-    Thing,
-    location,
-    locations,
-    reference_lists,
-    references_frame,
-)
+from sourcelight.lab.reports.sections import story_data
 from sourcelight.lab.reports.text import Links, date_text
 
 _MAX_PEOPLE = 15
@@ -37,11 +30,11 @@ _NO_MERGES = "merges, which have no changes of their own"
 _MERGED_RENAMES = "renames in a merge."
 
 
-def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric]:
+def metrics(story_subject: story_data.Thing, changes: Frame, commits: Frame) -> list[Metric]:
     """Return the numbers of the story."""
     people = commits.loc[~commits["bot"], "person"]
     subject = f"the {story_subject.noun}"
-    moves = changes["status"].astype("str").isin(MOVED)
+    moves = changes["status"].astype("str").isin(story_data.MOVED)
     names = set(changes["path"].astype("str")) | set(changes.loc[moves, "old_path"].astype("str"))
     numbers = [
         Metric("commits", len(commits), f"Commits that changed {subject} under any of its names.", f"{_NO_MERGES}.",
@@ -67,7 +60,7 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
             counts=counts,
             excludes=_MERGED_RENAMES,
             source="changes",
-            filters={"status": list(MOVED)},
+            filters={"status": list(story_data.MOVED)},
         )
     )
     if story_subject.noun == "directory":
@@ -77,7 +70,7 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
     else:
         numbers.append(Metric("files", len(names), "Distinct paths of the files that have had the definition."))
 
-    referenced = references_frame(commits)
+    referenced = story_data.references_frame(commits)
     numbers.append(
         Metric(
             "references",
@@ -88,19 +81,21 @@ def metrics(story_subject: Thing, changes: Frame, commits: Frame) -> list[Metric
     return numbers
 
 
-def _a_part(subject: Thing) -> str:
+def _a_part(subject: story_data.Thing) -> str:
     if subject.is_one:
         return f"the {subject.noun}"
     return "one of its files"
 
 
-def _place(subject: Thing) -> str:
+def _place(subject: story_data.Thing) -> str:
     if subject.noun == "definition":
         return "name or file"
     return "path"
 
 
-def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, links: Links) -> list[Section]:
+def sections(
+    story_subject: story_data.Thing, changes: Frame, commits: Frame, period: str, links: Links
+) -> list[Section]:
     """Return all sections in reading order."""
     parts = [
         _milestones(story_subject, changes, links),
@@ -118,7 +113,7 @@ def sections(story_subject: Thing, changes: Frame, commits: Frame, period: str, 
     return [part for part in parts if part.tables or part.figures or part.lists]
 
 
-def _milestones(subject: Thing, changes: Frame, links: Links) -> Section:
+def _milestones(subject: story_data.Thing, changes: Frame, links: Links) -> Section:
     """Return the turns of a life, oldest first: how it began, where it went, and whether it ended."""
     if not subject.is_one:
         return Section("Milestones", "")
@@ -133,10 +128,10 @@ def _turn_text(row: Mapping[Any, Any]) -> str:
     """Return a milestone: ``2024-06-28: renamed from old.py to new.py``."""
     status = str(row["status"])
     date = date_text(row["commit_date"])
-    if status in MOVED:
-        old, new = locations(row)
+    if status in story_data.MOVED:
+        old, new = story_data.locations(row)
         return f"{date}: {status} from {old} to {new}"
-    return f"{date}: {status} as {location(row)}"
+    return f"{date}: {status} as {story_data.location(row)}"
 
 
 def _item(text: str, row: Mapping[Any, Any], links: Links) -> Item:
@@ -146,7 +141,7 @@ def _item(text: str, row: Mapping[Any, Any], links: Links) -> Item:
     return Item(text, f"{commit[:9]}, {name_in_sentence(str(row['author']))}: {row['subject']}", url)
 
 
-def _people(subject: Thing, commits: Frame, links: Links) -> Section:
+def _people(subject: story_data.Thing, commits: Frame, links: Links) -> Section:
     grouped = commits.groupby(["author", "author_email", "bot"], observed=True)
     frame = grouped.agg(
         commits=("commit", "size"),
@@ -168,8 +163,8 @@ def _people(subject: Thing, commits: Frame, links: Links) -> Section:
     return Section("People", "", tables=(table,), figures=(figure,))
 
 
-def _moves(subject: Thing, changes: Frame, links: Links) -> Section:
-    rows = changes[changes["status"].astype("str").isin(MOVED)]
+def _moves(subject: story_data.Thing, changes: Frame, links: Links) -> Section:
+    rows = changes[changes["status"].astype("str").isin(story_data.MOVED)]
     columns = [
         "old_symbol",
         "symbol",
@@ -222,11 +217,11 @@ def _files(changes: Frame, links: Links) -> Section:
 
 
 def _references(commits: Frame) -> Section:
-    frame = references_frame(commits)
+    frame = story_data.references_frame(commits)
     if not len(frame):
         return Section("References", "")
 
-    lists = reference_lists(commits)
+    lists = story_data.reference_lists(commits)
 
     def commits_of(row: int) -> Frame:
         reference = frame["reference"].iloc[row]
@@ -241,7 +236,7 @@ def _references(commits: Frame) -> Section:
     return Section("References", "", (table,))
 
 
-def _log(subject: Thing, commits: Frame, links: Links) -> Section:
+def _log(subject: story_data.Thing, commits: Frame, links: Links) -> Section:
     # Narrow columns come before texts, so that they are visible on a page of usual width.
     columns = ["commit", "commit_date", "author", "subject", "additions", "deletions", "files", "status", "reason",
                "references", "path", "line_number", "agent", "repository", "url"]  # fmt: skip

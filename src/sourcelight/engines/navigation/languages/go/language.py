@@ -7,23 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
+from sourcelight.engines.navigation.languages.go import packages, scopes
 from sourcelight.engines.navigation.languages.go.inference import GoInference
-from sourcelight.engines.navigation.languages.go.packages import (
-    GoImport,
-    GoPackage,
-    GoRef,
-    import_path,
-    modules_of,
-    package_name,
-)
-from sourcelight.engines.navigation.languages.go.scopes import (
-    IDENTIFIERS,
-    GoDeclaration,
-    GoImportSpec,
-    GoModel,
-    Kind,
-    make_declaration,
-)
 from sourcelight.engines.navigation.languages.go.type_syntax import GoType
 from sourcelight.engines.navigation.model import Document, ResolutionRule, Role
 from sourcelight.engines.navigation.nodes import field_text, is_field
@@ -45,17 +30,17 @@ class GoLanguage(Language):
     """Go."""
 
     names = ("Go",)
-    identifiers = IDENTIFIERS
+    identifiers = scopes.IDENTIFIERS
     has_declared_types = True
     calls_convert = True
     renames = Renames(
         re.compile(rb"^[ \t]*(?:import[ \t]+)?([\w\x80-\xff]+)[ \t]+[\"`]", re.MULTILINE), frozenset({"import_spec"})
     )
 
-    def parse(self, name: str, text: bytes, deadline: float) -> GoModel | None:
+    def parse(self, name: str, text: bytes, deadline: float) -> scopes.GoModel | None:
         """Parse a file."""
         tree = parse_tree(name, text, deadline)
-        return None if tree is None else GoModel(text, tree)
+        return None if tree is None else scopes.GoModel(text, tree)
 
     def usage(self, cursor: Cursor) -> Usage:
         """Return how an identifier is used, as its parent node shows."""
@@ -63,7 +48,7 @@ class GoLanguage(Language):
 
     def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
         """Return the declarations and packages that a name refers to."""
-        if not isinstance(cursor.parsed, GoModel):
+        if not isinstance(cursor.parsed, scopes.GoModel):
             return []
         return GoLookup(GoInference(session), document, cursor.parsed, cursor).refs()
 
@@ -79,12 +64,12 @@ class GoLanguage(Language):
             return []
 
         directory = ref.document.path.rpartition(b"/")[0]
-        package = GoPackage(ref.document.project, directory, package_name(ref.document))
+        package = packages.GoPackage(ref.document.project, directory, packages.package_name(ref.document))
         return [_to_ref(member, "scope") for member in inference.member(package, name)]
 
     def module_names(self, document: Document) -> Collection[str]:
         """Return the import path of a file."""
-        path = import_path(document)
+        path = packages.import_path(document)
         return (path,) if path else ()
 
     def import_target(self, document: Document, module: str, member: str, session: Session) -> Document | None:  # noqa: ARG002 - a package is imported whole
@@ -98,7 +83,7 @@ class GoLanguage(Language):
 
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the modules that other repositories can import, with their directories."""
-        return dict(reversed(modules_of(project)))
+        return dict(reversed(packages.modules_of(project)))
 
 
 def _usage(node: Node) -> Usage:
@@ -156,7 +141,7 @@ def _is_key(element: Node) -> bool:
 class GoLookup:
     """The lookup of one name."""
 
-    def __init__(self, inference: GoInference, document: Document, model: GoModel, cursor: Cursor) -> None:
+    def __init__(self, inference: GoInference, document: Document, model: scopes.GoModel, cursor: Cursor) -> None:
         self.inference = inference
         self.document = document
         self.model = model
@@ -211,7 +196,7 @@ class GoLookup:
                 return self._package(spec)
         return []
 
-    def _package(self, spec: GoImportSpec) -> list[Ref]:
+    def _package(self, spec: scopes.GoImportSpec) -> list[Ref]:
         """Return a file of the package that an import means, or the import itself if no repository has it."""
         package = self.inference.package(self.document, spec.path)
         documents = package.documents() if package is not None else []
@@ -226,7 +211,7 @@ class GoLookup:
         likely = [document for document in documents if document.path.rpartition(b"/")[2] in likely_names]
         return [_module((likely or documents)[0], "import")]
 
-    def _in_package(self, go_import: GoImport | None) -> list[Ref]:
+    def _in_package(self, go_import: packages.GoImport | None) -> list[Ref]:
         if go_import is None or go_import.package is None:
             return []
         return [_to_ref(ref, "import") for ref in self.inference.member(go_import.package, self.name)]
@@ -234,7 +219,7 @@ class GoLookup:
     def _select_member(self) -> list[Ref]:
         operand = self.parent.child_by_field_name("operand")
         operand_type = self.inference.infer(self.document, operand)
-        if isinstance(operand_type, GoImport):
+        if isinstance(operand_type, packages.GoImport):
             return self._in_package(operand_type)
         if operand_type is None:
             return []
@@ -242,8 +227,8 @@ class GoLookup:
 
     def _declared_member(self) -> list[Ref]:
         """Return the field or method that is declared here."""
-        kind: Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
-        return [_to_ref(GoRef(self.document, make_declaration(kind, self.leaf, self.parent)), "scope")]
+        kind: scopes.Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
+        return [_to_ref(packages.GoRef(self.document, scopes.make_declaration(kind, self.leaf, self.parent)), "scope")]
 
     def _key(self) -> list[Ref]:
         """Return the field that a composite literal sets."""
@@ -279,12 +264,12 @@ def _module(document: Document, rule: ResolutionRule) -> Ref:
     return Ref(document=document, start=0, end=0, kind="module", rule=rule)
 
 
-def _to_ref(ref: GoRef, rule: ResolutionRule) -> Ref:
+def _to_ref(ref: packages.GoRef, rule: ResolutionRule) -> Ref:
     declaration = ref.declaration
     return Ref(ref.document, declaration.start, declaration.end, _kind(declaration), rule)
 
 
-def _kind(declaration: GoDeclaration) -> str:
+def _kind(declaration: scopes.GoDeclaration) -> str:
     if declaration.kind == "type":
         definition = declaration.node.child_by_field_name("type")
         return _TYPE_KINDS.get(definition.type, "class") if definition is not None else "class"

@@ -10,16 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sourcelight.engines.navigation import nodes
 from sourcelight.engines.navigation.languages.python.targets import captures_in, names_in
-from sourcelight.engines.navigation.nodes import (
-    child_of_type,
-    children_of,
-    field_of,
-    field_text,
-    first_child,
-    last_child,
-    text_of,
-)
 from sourcelight.engines.navigation.parsed_file import ParsedFile
 
 if TYPE_CHECKING:
@@ -163,7 +155,7 @@ def _is_inside(path: list[Node], index: int) -> bool:
             return kind == "lambda"
         return child.type in {"block", "type_parameter"} or kind == "lambda"
 
-    first = child_of_type(node, "for_in_clause")
+    first = nodes.child_of_type(node, "for_in_clause")
     if first is None or child.start_byte != first.start_byte or index + 2 >= len(path):
         return True
 
@@ -218,7 +210,7 @@ class _ScopeWalk:
     ) -> None:
         binding = PythonBinding(
             kind=kind,
-            name=text_of(name),
+            name=nodes.text_of(name),
             start=name.start_byte,
             end=name.end_byte,
             node=node,
@@ -248,10 +240,10 @@ class _ScopeWalk:
             return
 
         if scope.kind != "class":
-            for child in children_of(field_of(node, "parameters")):
+            for child in nodes.children_of(nodes.field_of(node, "parameters")):
                 self._parameter(child)
 
-        for child in children_of(field_of(node, "type_parameters")):
+        for child in nodes.children_of(nodes.field_of(node, "type_parameters")):
             name = child
             while name.named_children and name.type != "identifier":
                 name = name.named_children[0]
@@ -287,7 +279,7 @@ class _ScopeWalk:
                 pending += reversed(node.named_children)
 
     def _if(self, node: Node, pending: list[Node]) -> None:
-        text = b" ".join(field_text(node, "condition").split())
+        text = b" ".join(nodes.field_text(node, "condition").split())
         if text.rpartition(b".")[2].removeprefix(b"not ") == b"TYPE_CHECKING":
             # Type checkers take the constant for true (PEP 484), so its other branch is dead for them.
             dead = "consequence" if text.startswith(b"not ") else "alternative"
@@ -346,11 +338,11 @@ class _ScopeWalk:
         for child in node.named_children:
             alias = child.child_by_field_name("alias")
             if child.type == "aliased_import" and alias is not None:
-                self.bind("import", alias, child, node.end_byte, module=field_text(child, "name"))
+                self.bind("import", alias, child, node.end_byte, module=nodes.field_text(child, "name"))
             elif child.type == "dotted_name" and child.named_children:
                 # `import a.b` binds `a` alone.
                 first = child.named_children[0]
-                self.bind("import", first, child, node.end_byte, module=text_of(first))
+                self.bind("import", first, child, node.end_byte, module=nodes.text_of(first))
 
     def _from_import(self, node: Node, _waiting: list[Node]) -> None:
         source = node.child_by_field_name("module_name")
@@ -366,20 +358,20 @@ class _ScopeWalk:
                 name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
                 if name is None or alias is None:
                     continue
-                member = text_of(name)
+                member = nodes.text_of(name)
                 self.bind("from", alias, child, node.end_byte, module=module, level=level, member=member)
             elif child.type == "dotted_name":
-                last = last_child(child) or child
-                self.bind("from", last, child, node.end_byte, module=module, level=level, member=text_of(child))
+                last = nodes.last_child(child) or child
+                self.bind("from", last, child, node.end_byte, module=module, level=level, member=nodes.text_of(child))
 
     def _global(self, node: Node, _waiting: list[Node]) -> None:
         names = self.globals if node.type == "global_statement" else self.nonlocals
-        names.update(text_of(child) for child in node.named_children)
+        names.update(nodes.text_of(child) for child in node.named_children)
 
     def _type_alias(self, node: Node, _waiting: list[Node]) -> None:
         left = node.child_by_field_name("left")
         while left is not None and left.type != "identifier":
-            left = first_child(left)
+            left = nodes.first_child(left)
         if left is not None:
             self.bind("variable", left, node, node.end_byte)
 
@@ -417,8 +409,8 @@ class _ScopeWalk:
 def parse_from_module(source: Node | None) -> tuple[bytes, int]:
     """Return the module name of a ``from`` import and its number of leading dots."""
     if source is None or source.type != "relative_import":
-        return text_of(source), 0
+        return nodes.text_of(source), 0
 
-    text = text_of(source).replace(b" ", b"")
+    text = nodes.text_of(source).replace(b" ", b"")
     name = text.lstrip(b".")
     return name, len(text) - len(name)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sourcelight.engines.navigation.languages.typescript import scopes
 from sourcelight.engines.navigation.languages.typescript.annotations import (
     items_of,
     merge_bound_types,
@@ -23,14 +24,6 @@ from sourcelight.engines.navigation.languages.typescript.names import (
     TsRef,
     TsValue,
     first_distinct,
-)
-from sourcelight.engines.navigation.languages.typescript.scopes import (
-    CLASSES,
-    FUNCTIONS,
-    PatternStep,
-    TsBinding,
-    parameters_of,
-    unquote,
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.nodes import (
@@ -154,9 +147,9 @@ class TsExpressions(TsGenerics):
             return self.infer(document, _last(node), bound_types)
         if kind in {"as_expression", "satisfies_expression", "type_assertion"}:
             return self._asserted_values(document, node, bound_types)
-        if kind in FUNCTIONS:
+        if kind in scopes.FUNCTIONS:
             return [TsValue("function", document, node, bound_types)]
-        if kind in CLASSES:
+        if kind in scopes.CLASSES:
             return [TsValue("class", document, node, bound_types)]
         if kind == "object":
             return [TsValue("object", document, node, bound_types)]
@@ -245,9 +238,9 @@ class TsExpressions(TsGenerics):
         values: list[TsValue] = []
         for value in self.infer(document, node.child_by_field_name("object"), bound_types):
             if index is not None and index.type == "string":
-                values += self.values_of_all(self.member_refs(value, unquote(index)))
+                values += self.values_of_all(self.member_refs(value, scopes.unquote(index)))
             elif index is not None and index.type == "number" and value.kind == "tuple":
-                values += self.take_step([value], PatternStep("index", index=_whole_number(index)))
+                values += self.take_step([value], scopes.PatternStep("index", index=_whole_number(index)))
             else:
                 values += value.items
                 values += self._index_signature(value)
@@ -266,7 +259,7 @@ class TsExpressions(TsGenerics):
         values: list[TsValue] = []
         for value in self.infer(document, constructor, bound_types):
             if value.kind == "class" and value.node is not None:
-                ref = TsRef(value.document, TsBinding("class", b"", 0, 0, value.node))
+                ref = TsRef(value.document, scopes.TsBinding("class", b"", 0, 0, value.node))
                 bindings = self.bound_to(ref, document, type_arguments, bound_types)
                 instance_types = merge_bound_types(value.bound_types, bindings)
                 values.append(TsValue("instance", value.document, value.node, instance_types))
@@ -312,7 +305,7 @@ class TsExpressions(TsGenerics):
         if first is None or first.type != "string":
             return []
 
-        target = self.module(document, unquote(first))
+        target = self.module(document, scopes.unquote(first))
         if target is None:
             return []
         return [TsValue("promise", document, node, {}, (TsValue("module", target),))]
@@ -376,7 +369,7 @@ class TsExpressions(TsGenerics):
 
         return []
 
-    def _declared_values(self, ref: TsRef, binding: TsBinding) -> list[TsValue]:
+    def _declared_values(self, ref: TsRef, binding: scopes.TsBinding) -> list[TsValue]:
         if self.depth >= MAX_DEPTH:
             return []
 
@@ -390,7 +383,7 @@ class TsExpressions(TsGenerics):
         finally:
             self.depth -= 1
 
-    def _undestructured_values(self, ref: TsRef, binding: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
+    def _undestructured_values(self, ref: TsRef, binding: scopes.TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
         """Return the values of a declaration before destructuring."""
         node, document, bound_types = binding.node, ref.document, ref.bound_types
         if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
@@ -429,14 +422,14 @@ class TsExpressions(TsGenerics):
 
         # The function that the parameter belongs to contains all of it; one in its pattern contains less.
         path = model.path_to(node.start_byte)
-        index = nearest_index(path, FUNCTIONS)
+        index = nearest_index(path, scopes.FUNCTIONS)
         while index is not None and path[index].end_byte < node.end_byte:
-            index = nearest_index(path[:index], FUNCTIONS)
+            index = nearest_index(path[:index], scopes.FUNCTIONS)
         if index is None or path[index].type in {"function_declaration", "function_signature"}:
             return []
 
         function = path[index]
-        starts = [parameter.start_byte for parameter in parameters_of(function)]
+        starts = [parameter.start_byte for parameter in scopes.parameters_of(function)]
         if node.start_byte not in starts:
             return []
 
@@ -454,7 +447,7 @@ class TsExpressions(TsGenerics):
         if len(path) < 2 or path[-2].type != "object" or name is None:
             return []
         holders = self.expected_values(document, path[:-1])
-        return self.values_of_all(self.members_of_all(holders, unquote(name)))
+        return self.values_of_all(self.members_of_all(holders, scopes.unquote(name)))
 
     def parameter(self, function: TsValue, position: int, count: int = 0) -> list[TsValue]:
         """Return the expected values of a parameter; of overloads, the first that takes `count` arguments.
@@ -463,7 +456,7 @@ class TsExpressions(TsGenerics):
         """
         first_values: list[TsValue] = []
         for node in self._signatures_of(function):
-            if len(parameters_of(node)) < count and not _has_rest_parameter(node):
+            if len(scopes.parameters_of(node)) < count and not _has_rest_parameter(node):
                 continue
             values = self._parameter(function, node, position)
             first_values = first_values or values
@@ -483,12 +476,12 @@ class TsExpressions(TsGenerics):
     def _signatures_of(function: TsValue) -> list[Node]:
         if function.kind in {"shape", "instance"}:
             return [child for child in _declared_members(function) if child.type == "call_signature"]
-        if function.node is not None and function.node.type in FUNCTIONS:
+        if function.node is not None and function.node.type in scopes.FUNCTIONS:
             return [function.node]
         return []
 
     def _parameter(self, function: TsValue, node: Node, position: int) -> list[TsValue]:
-        parameters = parameters_of(node)
+        parameters = scopes.parameters_of(node)
         if not parameters:
             return []
 
@@ -500,10 +493,10 @@ class TsExpressions(TsGenerics):
 
         values = self.annotation_values(function.document, parameter.child_by_field_name("type"), function.bound_types)
         if is_rest_parameter:
-            return self.take_step(values, PatternStep("index", index=position - len(parameters) + 1))
+            return self.take_step(values, scopes.PatternStep("index", index=position - len(parameters) + 1))
         return values
 
-    def take_step(self, values: list[TsValue], step: PatternStep) -> list[TsValue]:
+    def take_step(self, values: list[TsValue], step: scopes.PatternStep) -> list[TsValue]:
         """Take one step of a destructuring."""
         if step.kind == "rest":
             return values
@@ -561,7 +554,7 @@ def _is_rest_parameter(parameter: Node) -> bool:
 
 
 def _has_rest_parameter(function: Node) -> bool:
-    parameters = parameters_of(function)
+    parameters = scopes.parameters_of(function)
     return bool(parameters) and _is_rest_parameter(parameters[-1])
 
 
@@ -581,7 +574,7 @@ def _required_module(call: Node) -> bytes:
     if function is None or function.type != "identifier" or function.text != b"require" or arguments is None:
         return b""
     first = _first(arguments)
-    return unquote(first) if first is not None and first.type == "string" else b""
+    return scopes.unquote(first) if first is not None and first.type == "string" else b""
 
 
 def _returns(body: Node) -> list[Node]:
@@ -593,7 +586,11 @@ def _returns(body: Node) -> list[Node]:
             value = _first(node)
             if value is not None:
                 returned.append(value)
-        elif node.type not in FUNCTIONS and node.type not in CLASSES and not node.type.endswith("expression"):
+        elif (
+            node.type not in scopes.FUNCTIONS
+            and node.type not in scopes.CLASSES
+            and not node.type.endswith("expression")
+        ):
             pending += reversed(node.named_children)
 
     return returned

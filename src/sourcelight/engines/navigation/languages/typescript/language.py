@@ -7,22 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
+from sourcelight.engines.navigation.languages.typescript import scopes
 from sourcelight.engines.navigation.languages.typescript.context import TsInference, is_intrinsic
 from sourcelight.engines.navigation.languages.typescript.members import is_static
 from sourcelight.engines.navigation.languages.typescript.modules import module_names, packages_of
 from sourcelight.engines.navigation.languages.typescript.names import TsRef, TsValue
 from sourcelight.engines.navigation.languages.typescript.recovery import parse_recovering
-from sourcelight.engines.navigation.languages.typescript.scopes import (
-    CLASSES,
-    FUNCTIONS,
-    IDENTIFIERS,
-    PatternStep,
-    TsBinding,
-    TsModel,
-    binding,
-    pattern_names,
-    unquote,
-)
 from sourcelight.engines.navigation.model import Document, ResolutionRule, Role
 from sourcelight.engines.navigation.nodes import field_of, nearest
 
@@ -61,7 +51,7 @@ class TypeScriptLanguage(Language):
     """TypeScript, TSX and JavaScript."""
 
     names = ("TypeScript", "TSX", "JavaScript")
-    identifiers = IDENTIFIERS
+    identifiers = scopes.IDENTIFIERS
     has_declared_types = True
     renames = Renames(
         re.compile(rb"\bas\s+([\w$\x80-\xff]+)"),
@@ -71,10 +61,10 @@ class TypeScriptLanguage(Language):
         }),
     )  # fmt: skip
 
-    def parse(self, name: str, text: bytes, deadline: float) -> TsModel | None:
+    def parse(self, name: str, text: bytes, deadline: float) -> scopes.TsModel | None:
         """Parse a file."""
         tree = parse_recovering(name, text, deadline)
-        return None if tree is None else TsModel(text, tree)
+        return None if tree is None else scopes.TsModel(text, tree)
 
     def usage(self, cursor: Cursor) -> Usage:
         """Return how an identifier is used, as its parent node shows."""
@@ -82,7 +72,7 @@ class TypeScriptLanguage(Language):
 
     def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
         """Return the declarations and modules that a name refers to."""
-        if not isinstance(cursor.parsed, TsModel):
+        if not isinstance(cursor.parsed, scopes.TsModel):
             return []
         refs, rule = TsLookup(_inference(session), document, cursor.parsed, cursor).refs()
         return [_to_ref(ref, rule) for ref in refs]
@@ -90,7 +80,7 @@ class TypeScriptLanguage(Language):
     def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return all declarations that are merged under one name, overloads included."""
         cursor = session.cursor(ref.document, ref.start)
-        if cursor is None or not isinstance(cursor.parsed, TsModel):
+        if cursor is None or not isinstance(cursor.parsed, scopes.TsModel):
             return []
 
         if cursor.parent.type in _MEMBERS and len(cursor.path) > 2:
@@ -114,7 +104,7 @@ class TypeScriptLanguage(Language):
     def overridden(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return the members of classes and interfaces that a member implements or overrides, up to the top."""
         cursor = session.cursor(ref.document, ref.start)
-        if cursor is None or not isinstance(cursor.parsed, TsModel):
+        if cursor is None or not isinstance(cursor.parsed, scopes.TsModel):
             return ()
 
         path = cursor.path
@@ -122,7 +112,7 @@ class TypeScriptLanguage(Language):
             return ()
 
         holder = path[-4]
-        if holder.type not in CLASSES and holder.type != "interface_declaration":
+        if holder.type not in scopes.CLASSES and holder.type != "interface_declaration":
             return ()
 
         value = TsValue("class" if is_static(path[-2]) else "instance", ref.document, holder)
@@ -146,13 +136,13 @@ def _inference(session: Session) -> TsInference:
     return session.remember("inference", lambda: TsInference(session))
 
 
-def _same_members(cursor: Cursor) -> list[TsBinding]:
+def _same_members(cursor: Cursor) -> list[scopes.TsBinding]:
     """Return all declarations of the member at a cursor: overloads, getter and setter."""
-    members: list[TsBinding] = []
+    members: list[scopes.TsBinding] = []
     for child in cursor.path[-3].named_children:
         key = child.child_by_field_name("name")
         if key is not None and key.text == cursor.name and is_static(child) == is_static(cursor.parent):
-            members.append(binding("member", key, child))
+            members.append(scopes.binding("member", key, child))
     return members
 
 
@@ -216,7 +206,7 @@ def _is_called(expression: Node) -> bool:
 class TsLookup:
     """The lookup of one name."""
 
-    def __init__(self, inference: TsInference, document: Document, model: TsModel, cursor: Cursor) -> None:
+    def __init__(self, inference: TsInference, document: Document, model: scopes.TsModel, cursor: Cursor) -> None:
         self.inference = inference
         self.document = document
         self.model = model
@@ -251,7 +241,7 @@ class TsLookup:
         return self._named_refs()
 
     def _declare_here(self, kind: str) -> list[TsRef]:
-        binding = TsBinding(
+        binding = scopes.TsBinding(
             "variable" if kind == "variable" else "member",
             self.name,
             self.leaf.start_byte,
@@ -309,14 +299,14 @@ class TsLookup:
         source = field_of(statement, "source")
         name = self.parent.child_by_field_name("name")
         if source is not None and name is not None:
-            imported = TsBinding(
+            imported = scopes.TsBinding(
                 kind="import",
                 name=self.name,
                 start=self.leaf.start_byte,
                 end=self.leaf.end_byte,
                 node=self.parent,
-                module=unquote(source),
-                member=unquote(name),
+                module=scopes.unquote(source),
+                member=scopes.unquote(name),
             )
             return self.inference.follow([TsRef(self.document, imported)]), "import"
 
@@ -365,13 +355,13 @@ class TsLookup:
         for bindings in self.model.declared_in(self.path[: top + 1]):
             for candidate in bindings:
                 if candidate.node == holder:
-                    unpacked = TsBinding(candidate.kind, b"", holder.start_byte, holder.start_byte, holder)
+                    unpacked = scopes.TsBinding(candidate.kind, b"", holder.start_byte, holder.start_byte, holder)
                     return self.inference.values_of(TsRef(self.document, unpacked))
         return []
 
-    def _steps(self, top: int) -> list[PatternStep]:
+    def _steps(self, top: int) -> list[scopes.PatternStep]:
         pattern = self.path[top + 1]
-        for name, steps in pattern_names(pattern):
+        for name, steps in scopes.pattern_names(pattern):
             if name.start_byte == self.leaf.start_byte or (
                 self.parent.type == "pair_pattern" and self.parent.start_byte <= name.start_byte < self.parent.end_byte
             ):
@@ -402,7 +392,7 @@ def _to_ref(ref: TsRef, rule: ResolutionRule) -> Ref:
     return Ref(ref.document, binding.start, binding.end, _kind(binding), rule, reason)
 
 
-def _kind(binding: TsBinding) -> str:
+def _kind(binding: scopes.TsBinding) -> str:
     if binding.kind == "member":
         if binding.node.type in {"method_definition", "method_signature", "abstract_method_signature"}:
             return "method"
@@ -412,9 +402,9 @@ def _kind(binding: TsBinding) -> str:
 
     if binding.kind == "variable":
         value = binding.node.child_by_field_name("value")
-        if value is not None and value.type in FUNCTIONS:
+        if value is not None and value.type in scopes.FUNCTIONS:
             return "function"
-        if value is not None and value.type in CLASSES:
+        if value is not None and value.type in scopes.CLASSES:
             return "class"
 
     return _KINDS.get(binding.kind, binding.kind)

@@ -10,22 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sourcelight.engines.navigation.languages.typescript import scopes
 from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, items_of, merge_bound_types
 from sourcelight.engines.navigation.languages.typescript.names import (
     BoundTypes,
     TsRef,
     TsValue,
     TypeArguments,
-)
-from sourcelight.engines.navigation.languages.typescript.scopes import (
-    CLASSES,
-    FUNCTIONS,
-    TsBinding,
-    binding,
-    declared_by,
-    parameters_of,
-    type_parameters,
-    unquote,
 )
 from sourcelight.engines.navigation.model import DeclarationKey, Document
 from sourcelight.engines.navigation.nodes import child_of_type, children_of, code_of, field_of, text_of
@@ -105,7 +96,7 @@ class TsMembers(TsAnnotations):
                 for interface in clause.named_children:
                     yield from self.annotation_values(value.document, interface, value.bound_types)
 
-    def _own_members(self, value: TsValue, node: Node, name: bytes) -> list[TsBinding]:
+    def _own_members(self, value: TsValue, node: Node, name: bytes) -> list[scopes.TsBinding]:
         model = self.model(value.document)
         if model is None:
             return []
@@ -123,7 +114,7 @@ class TsMembers(TsAnnotations):
 
     def _bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         document = value.document
-        if value.kind in {"instance", "class"} and node.type in CLASSES:
+        if value.kind in {"instance", "class"} and node.type in scopes.CLASSES:
             yield from self._class_bases(value, node)
         elif node.type == "interface_declaration":
             for clause in node.named_children:
@@ -167,7 +158,7 @@ class TsMembers(TsAnnotations):
             type_arguments = children_of(field_of(clause, "type_arguments"))
             for base_value in self.infer(document, base, value.bound_types):
                 if base_value.kind == "class" and base_value.node is not None:
-                    ref = TsRef(base_value.document, TsBinding("class", b"", 0, 0, base_value.node))
+                    ref = TsRef(base_value.document, scopes.TsBinding("class", b"", 0, 0, base_value.node))
                     bound_types = merge_bound_types(
                         base_value.bound_types, self.bound_to(ref, document, type_arguments, value.bound_types)
                     )
@@ -180,9 +171,9 @@ class TsMembers(TsAnnotations):
             yield from self._merged_declarations(document, node, name, value.bound_types)
 
 
-def _members_of(kind: str, node: Node) -> Iterator[TsBinding]:
+def _members_of(kind: str, node: Node) -> Iterator[scopes.TsBinding]:
     """Yield the members that a class, interface, object, enum or namespace declares."""
-    if kind in {"instance", "class"} and node.type in CLASSES:
+    if kind in {"instance", "class"} and node.type in scopes.CLASSES:
         yield from _in_class(node, static=kind == "class")
     elif kind in {"instance", "shape"}:
         yield from _signatures(node.child_by_field_name("body") or node)
@@ -194,14 +185,14 @@ def _members_of(kind: str, node: Node) -> Iterator[TsBinding]:
         yield from _in_namespace(node)
 
 
-def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
+def _in_class(node: Node, *, static: bool) -> Iterator[scopes.TsBinding]:
     body = node.child_by_field_name("body")
-    fallbacks: list[TsBinding] = []
+    fallbacks: list[scopes.TsBinding] = []
     for child in children_of(body):
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name") or child.child_by_field_name("property")
             if key is not None and is_static(child) is static:
-                member = TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
+                member = scopes.TsBinding("member", scopes.unquote(key), key.start_byte, key.end_byte, child)
                 # Getters before setters, implementations before signatures: readers want to see the code.
                 if child.type == "method_signature" or any(part.type == "set" for part in child.children):
                     fallbacks.append(member)
@@ -221,17 +212,17 @@ def is_static(node: Node) -> bool:
     return any(child.type == "static" for child in node.children)
 
 
-def _parameter_fields(constructor: Node) -> Iterator[TsBinding]:
+def _parameter_fields(constructor: Node) -> Iterator[scopes.TsBinding]:
     """Yield the parameters of a constructor that are also fields."""
     for parameter in children_of(field_of(constructor, "parameters")):
         # A modifier declares a field of the same name (TypeScript handbook, parameter properties).
         marks = {child.type for child in parameter.children}
         pattern = parameter.child_by_field_name("pattern")
         if marks & {"accessibility_modifier", "readonly", "override_modifier"} and pattern is not None:
-            yield binding("member", pattern, parameter)
+            yield scopes.binding("member", pattern, parameter)
 
 
-def _this_fields(body: Node) -> Iterator[TsBinding]:
+def _this_fields(body: Node) -> Iterator[scopes.TsBinding]:
     """Yield the fields that methods assign to ``this``, as in JavaScript; each at its first assignment."""
     if b"this." not in text_of(body):
         return
@@ -244,10 +235,10 @@ def _this_fields(body: Node) -> Iterator[TsBinding]:
             field = _field_of_this(node.child_by_field_name("left"))
             if field is not None and text_of(field) not in seen:
                 seen.add(text_of(field))
-                yield binding("member", field, node)
+                yield scopes.binding("member", field, node)
 
         # Nested classes and function declarations have a `this` of their own.
-        if node.type not in CLASSES and node.type != "function_declaration":
+        if node.type not in scopes.CLASSES and node.type != "function_declaration":
             pending += reversed(node.named_children)
 
 
@@ -261,33 +252,33 @@ def _field_of_this(target: Node | None) -> Node | None:
     return target.child_by_field_name("property")
 
 
-def _signatures(body: Node) -> Iterator[TsBinding]:
+def _signatures(body: Node) -> Iterator[scopes.TsBinding]:
     for child in body.named_children:
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name")
             if key is not None:
-                yield TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
+                yield scopes.TsBinding("member", scopes.unquote(key), key.start_byte, key.end_byte, child)
 
 
-def _pairs(node: Node) -> Iterator[TsBinding]:
+def _pairs(node: Node) -> Iterator[scopes.TsBinding]:
     for child in node.named_children:
         key = child.child_by_field_name("key") or child.child_by_field_name("name")
         if child.type == "shorthand_property_identifier":
-            yield binding("member", child, child)
+            yield scopes.binding("member", child, child)
         elif key is not None and key.type != "computed_property_name":
-            yield TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
+            yield scopes.TsBinding("member", scopes.unquote(key), key.start_byte, key.end_byte, child)
 
 
-def _enum_members(node: Node) -> Iterator[TsBinding]:
+def _enum_members(node: Node) -> Iterator[scopes.TsBinding]:
     for child in children_of(field_of(node, "body")):
         key = child.child_by_field_name("name") if child.type == "enum_assignment" else child
         if key is not None:
-            yield TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
+            yield scopes.TsBinding("member", scopes.unquote(key), key.start_byte, key.end_byte, child)
 
 
-def _in_namespace(node: Node) -> Iterator[TsBinding]:
+def _in_namespace(node: Node) -> Iterator[scopes.TsBinding]:
     for child in children_of(field_of(node, "body")):
-        yield from declared_by(child)
+        yield from scopes.declared_by(child)
 
 
 MutableBoundTypes = dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
@@ -301,7 +292,7 @@ class TsGenerics(TsMembers):
         node = function.node
         if node is None:
             return function
-        declared_parameters = list(type_parameters(node))
+        declared_parameters = list(scopes.type_parameters(node))
         if not declared_parameters:
             return function
 
@@ -314,10 +305,10 @@ class TsGenerics(TsMembers):
                 bindings[keys[type_parameter.name]] = TypeArguments(document, argument, {})
             return replace(function, bound_types=bindings)
 
-        for parameter, argument in zip(parameters_of(node), code_of(field_of(call, "arguments")), strict=False):
+        for parameter, argument in zip(scopes.parameters_of(node), code_of(field_of(call, "arguments")), strict=False):
             # Inferring a callback may need the parameter types that are bound here, so the caller may leave
             # callbacks out.
-            if not callbacks and argument.type in FUNCTIONS:
+            if not callbacks and argument.type in scopes.FUNCTIONS:
                 continue
             expected = parameter.child_by_field_name("type")
             if expected is not None and any(name in text_of(expected) for name in keys):
@@ -378,7 +369,7 @@ class TsGenerics(TsMembers):
         for value in values:
             if value.kind != "instance" or value.node is None:
                 continue
-            for parameter, argument in zip(type_parameters(value.node), arguments, strict=False):
+            for parameter, argument in zip(scopes.type_parameters(value.node), arguments, strict=False):
                 values_of_parameter = self.meaning(value.bound_types, (value.document.key, parameter.start))
                 if values_of_parameter:
                     self.unify(argument, values_of_parameter, names, bindings)

@@ -11,17 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from sourcelight.engines.navigation.languages.typescript import scopes
 from sourcelight.engines.navigation.languages.typescript.modules import find_module
-from sourcelight.engines.navigation.languages.typescript.scopes import (
-    TYPE_KINDS,
-    VALUE_KINDS,
-    Declared,
-    TsBinding,
-    TsModel,
-    binding,
-    declared_by,
-    unquote,
-)
 from sourcelight.engines.navigation.model import DeclarationKey, Document
 from sourcelight.engines.navigation.nodes import text_of
 
@@ -44,7 +35,7 @@ _MAX_STEPS = 48
 _MODULE = re.compile(rb"^(?:import|export)\b", re.MULTILINE)
 """An import or export at the top of a file, which makes it a module."""
 
-_EVERY = TYPE_KINDS | VALUE_KINDS
+_EVERY = scopes.TYPE_KINDS | scopes.VALUE_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +83,7 @@ class TsRef:
     """A declaration in a file with bound type parameters; without a declaration the file as a module."""
 
     document: Document
-    binding: TsBinding | None = None
+    binding: scopes.TsBinding | None = None
     bound_types: BoundTypes = field(default_factory=dict)
 
     @property
@@ -118,9 +109,9 @@ class TsNames:
         self.session = session
         self._globals: dict[tuple[str, str, bytes], list[TsRef]] = {}
 
-    def model(self, document: Document) -> TsModel | None:
+    def model(self, document: Document) -> scopes.TsModel | None:
         """Return the parsed file, or None if it has another language or can't be parsed."""
-        return self.session.parsed_file(document, TsModel)
+        return self.session.parsed_file(document, scopes.TsModel)
 
     def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[TsRef]:
         """Return the declarations of a plain name at an offset, imports not followed."""
@@ -131,7 +122,7 @@ class TsNames:
         path = model.path_to(offset)
         # Types and values have separate names in TypeScript. Incomplete code puts one where the other belongs: any
         # declaration is a better answer than none.
-        kinds = TYPE_KINDS if as_type else VALUE_KINDS
+        kinds = scopes.TYPE_KINDS if as_type else scopes.VALUE_KINDS
         bindings = model.local(path, name, kinds) or model.local(path, name, _EVERY)
         if bindings:
             return [TsRef(document, binding) for binding in bindings]
@@ -218,14 +209,14 @@ class TsNames:
 
         return []
 
-    def exports(self, document: Document) -> Declared:
+    def exports(self, document: Document) -> scopes.Declared:
         """Return the exports of a module by name; ``*`` has the modules that it re-exports."""
         model = self.model(document)
         if model is None:
             return {}
 
         if model.exports is None:
-            exports: Declared = {}
+            exports: scopes.Declared = {}
             for name, binding in _exports(model):
                 exports.setdefault(name, []).append(binding)
             model.exports = exports
@@ -244,7 +235,7 @@ def _is_global(document: Document) -> bool:
     return b"declare global" in text or _MODULE.search(text) is None
 
 
-def _exports(model: TsModel) -> Iterator[tuple[bytes, TsBinding]]:
+def _exports(model: scopes.TsModel) -> Iterator[tuple[bytes, scopes.TsBinding]]:
     pending = list(reversed(model.root.named_children))
     while pending:
         node = pending.pop()
@@ -256,23 +247,23 @@ def _exports(model: TsModel) -> Iterator[tuple[bytes, TsBinding]]:
             yield from _assigned_exports(model, node.named_children[0])
 
 
-def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
+def _statement_exports(model: scopes.TsModel, node: Node) -> Iterator[tuple[bytes, scopes.TsBinding]]:
     default = any(child.type == "default" for child in node.children)
     declaration, value = node.child_by_field_name("declaration"), node.child_by_field_name("value")
     source = node.child_by_field_name("source")
-    module = unquote(source) if source is not None else b""
+    module = scopes.unquote(source) if source is not None else b""
     if declaration is not None:
-        for binding in declared_by(declaration):
+        for binding in scopes.declared_by(declaration):
             yield (b"default" if default else binding.name), binding
     elif value is not None:
         yield b"default", _default_binding(model, value)
     elif module and any(child.type == "*" for child in node.children):
-        yield b"*", TsBinding("import", b"*", node.start_byte, node.end_byte, node, (), module, b"*")
+        yield b"*", scopes.TsBinding("import", b"*", node.start_byte, node.end_byte, node, (), module, b"*")
 
     for child in node.named_children:
         if child.type == "namespace_export" and child.named_children:
             shown_name = child.named_children[0]
-            imported = _exported_import(unquote(shown_name), shown_name, child, module, b"*")
+            imported = _exported_import(scopes.unquote(shown_name), shown_name, child, module, b"*")
             yield imported.name, imported
         elif child.type == "export_clause":
             for specifier in child.named_children:
@@ -282,23 +273,25 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
         yield b"default", _default_binding(model, node.named_children[-1])
 
 
-def _specifier_exports(model: TsModel, specifier: Node, module: bytes) -> Iterator[tuple[bytes, TsBinding]]:
+def _specifier_exports(
+    model: scopes.TsModel, specifier: Node, module: bytes
+) -> Iterator[tuple[bytes, scopes.TsBinding]]:
     """Yield the export of ``a`` or ``a as b`` in ``export { … }``, which may have a module to re-export from."""
     name = specifier.child_by_field_name("name")
     if name is None:
         return
 
-    exported_name = unquote(specifier.child_by_field_name("alias") or name)
+    exported_name = scopes.unquote(specifier.child_by_field_name("alias") or name)
     if module:
-        yield exported_name, _exported_import(exported_name, name, specifier, module, unquote(name))
+        yield exported_name, _exported_import(exported_name, name, specifier, module, scopes.unquote(name))
         return
 
-    for root_binding in model.declarations(model.root).get(unquote(name), ()):
+    for root_binding in model.declarations(model.root).get(scopes.unquote(name), ()):
         yield exported_name, root_binding
 
 
-def _exported_import(exported_name: bytes, name: Node, node: Node, module: bytes, member: bytes) -> TsBinding:
-    return TsBinding(
+def _exported_import(exported_name: bytes, name: Node, node: Node, module: bytes, member: bytes) -> scopes.TsBinding:
+    return scopes.TsBinding(
         kind="import",
         name=exported_name,
         start=name.start_byte,
@@ -309,16 +302,16 @@ def _exported_import(exported_name: bytes, name: Node, node: Node, module: bytes
     )
 
 
-def _default_binding(model: TsModel, value: Node) -> TsBinding:
+def _default_binding(model: scopes.TsModel, value: Node) -> scopes.TsBinding:
     if value.type == "identifier":
         root_bindings = model.declarations(model.root).get(text_of(value))
         if root_bindings:
             return root_bindings[0]
     name = value.child_by_field_name("name")
-    return binding("default", name or value, value)
+    return scopes.binding("default", name or value, value)
 
 
-def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
+def _assigned_exports(model: scopes.TsModel, node: Node) -> Iterator[tuple[bytes, scopes.TsBinding]]:
     """Yield exports by assignment: ``exports.a =``, ``module.exports =``."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if node.type != "assignment_expression" or left is None or right is None or left.type != "member_expression":
@@ -333,10 +326,10 @@ def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBin
             yield from _object_exports(model, right)
         yield b"default", _default_binding(model, right)
     elif text_of(holder) in {b"exports", b"module.exports"}:
-        yield text_of(name), binding("member", name, node)
+        yield text_of(name), scopes.binding("member", name, node)
 
 
-def _object_exports(model: TsModel, literal: Node) -> Iterator[tuple[bytes, TsBinding]]:
+def _object_exports(model: scopes.TsModel, literal: Node) -> Iterator[tuple[bytes, scopes.TsBinding]]:
     """Yield the exports of ``module.exports = { a, b: … }``."""
     for child in literal.named_children:
         key = child.child_by_field_name("key") or child.child_by_field_name("name")
@@ -344,4 +337,4 @@ def _object_exports(model: TsModel, literal: Node) -> Iterator[tuple[bytes, TsBi
             for root_binding in model.declarations(model.root).get(text_of(child), ()):
                 yield root_binding.name, root_binding
         elif key is not None:
-            yield unquote(key), binding("member", key, child)
+            yield scopes.unquote(key), scopes.binding("member", key, child)

@@ -19,14 +19,7 @@ from sourcelight.engines.history.compare import Comparison, FileDiff, compare, r
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
-from sourcelight.engines.tools.history.diffs.file_diffs import (
-    MAX_PAGE_BYTES,
-    MAX_PATCH_BYTES,
-    diff_table,
-    patch_bytes,
-    patch_notes,
-    with_progress,
-)
+from sourcelight.engines.tools.history.diffs import file_diffs
 from sourcelight.engines.tools.history.diffs.items import FILE_ITEMS
 from sourcelight.engines.tools.rows import join_parts
 from sourcelight.repos import Repository, resolve
@@ -100,7 +93,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
 
     return ToolResult(
         columns="file_diffs",
-        table=diff_table(comparison, diffs, page.is_cut),
+        table=file_diffs.diff_table(comparison, diffs, page.is_cut),
         attributes=attributes,
         complete=page.is_last and not page.missing and not page.left_out and not any(page.is_cut),
         notices=tuple(notices),
@@ -158,18 +151,18 @@ def _read_page(comparison: Comparison, arguments: CompareRevisionsArguments, sta
     total = len(comparison.changes)
     left_out = 0
     if limit is None and not start:
-        diffs = with_progress(comparison.all_diffs(context.cancellation), total, context)
+        diffs = file_diffs.with_progress(comparison.all_diffs(context.cancellation), total, context)
         # Pages read each of their files, however large all are together; only a whole comparison leaves files out.
         left_out = comparison.left_out
     else:
         end = total if limit is None else start + limit
         selected = comparison.changes[start:end]
-        diffs = with_progress(comparison.diffs(selected, context.cancellation), len(selected), context)
+        diffs = file_diffs.with_progress(comparison.diffs(selected, context.cancellation), len(selected), context)
 
     is_cut = [False] * len(diffs)
     if context.served and not arguments.stat:
         diffs = _take_fitting(diffs)
-        is_cut = [patch_bytes(diff) > MAX_PATCH_BYTES for diff in diffs]
+        is_cut = [file_diffs.patch_bytes(diff) > file_diffs.MAX_PATCH_BYTES for diff in diffs]
 
     without_patch = sum(diff.patch is None for diff in diffs)
     return _Page(
@@ -189,7 +182,7 @@ def _page_notices(page: _Page) -> list[str]:
     cut_count = sum(page.is_cut)
     if cut_count:
         files = count_of(cut_count, "file")
-        notices.append(f"The patches of {files} are truncated to {MAX_PATCH_BYTES:,} bytes each.")
+        notices.append(f"The patches of {files} are truncated to {file_diffs.MAX_PATCH_BYTES:,} bytes each.")
 
     if not page.is_last:
         range_text = f"Files {page.start + 1:,} to {page.end:,} of {page.total:,} are shown"
@@ -208,10 +201,10 @@ def _stored_history(repository: Repository, context: ToolContext) -> History | N
 
 def _take_fitting(diffs: Sequence[FileDiff]) -> list[FileDiff]:
     """Return as many diffs as fit a served page with their patches truncated, at least one."""
-    remaining_bytes = MAX_PAGE_BYTES
+    remaining_bytes = file_diffs.MAX_PAGE_BYTES
     fitting: list[FileDiff] = []
     for diff in diffs:
-        remaining_bytes -= min(patch_bytes(diff), MAX_PATCH_BYTES)
+        remaining_bytes -= min(file_diffs.patch_bytes(diff), file_diffs.MAX_PATCH_BYTES)
         # A page without a file would give its own cursor again.
         if fitting and remaining_bytes < 0:
             break
@@ -290,7 +283,7 @@ def _file_texts(row: Mapping[str, Any], *, has_patches: bool) -> Iterator[str]:
         yield join_parts([name, "" if status == "modified" else f"({status})", counts])
 
     if row["patch"]:
-        notes = "".join(f"({note})\n" for note in patch_notes(row))
+        notes = "".join(f"({note})\n" for note in file_diffs.patch_notes(row))
         patch = abbreviate_object_ids(row["patch"]).removesuffix("\n")
         fence = fence_around(patch, 3)
         yield f"{fence}diff\n{patch}\n{fence}\n{notes}"

@@ -25,16 +25,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices, kinds_of
 from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people.change_groups import (
-    GroupSums,
-    agent_commits,
-    commit_mask,
-    group_rows,
-    join_groups,
-    key_columns,
-    regroup,
-    result_attributes,
-)
+from sourcelight.engines.tools.history.people import change_groups
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices
 from sourcelight.engines.tools.history.tables import (
     count_distinct,
@@ -60,7 +51,7 @@ _SUMS = ("additions", "deletions", "changes", "commits", "agent_commits")
 def _gather_churn(arguments: ChurnArguments, context: ToolContext) -> PartialResult:
     period_of(CHURN.name, _by(arguments))
 
-    def find(selection: OpenedHistory, dates: Dates) -> GroupSums:
+    def find(selection: OpenedHistory, dates: Dates) -> change_groups.GroupSums:
         return _sums(selection, arguments, dates, context)
 
     return gather_dated(CHURN.name, arguments, context, find)
@@ -70,7 +61,9 @@ def _by(arguments: ChurnArguments) -> list[str]:
     return list(arguments.by or ["directory"])
 
 
-def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext) -> GroupSums:
+def _sums(
+    selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext
+) -> change_groups.GroupSums:
     """Return changed lines of one repository by author, period and path."""
     by = _by(arguments)
     people = PersonNumbers(CHURN.name, arguments.mailmap, join_addresses=arguments.join_addresses)
@@ -78,7 +71,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     commits = history.commits
     changes = history.changes
     layout = selection.layout(context)
-    rows = np.flatnonzero(commit_mask(selection, *dates)[changes.commit])
+    rows = np.flatnonzero(change_groups.commit_mask(selection, *dates)[changes.commit])
     rows = rows[are_of_kinds(selection, layout.names, layout.path[rows], arguments.file_kinds, context)]
     commit_rows = changes.commit[rows].astype(np.int64)
     persons = people.of_identities(selection)[commits.author[commit_rows]]
@@ -89,7 +82,7 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
     if "commit" in by:
         groups, group_names = _group_commits(selection, commit_rows, groups, group_names)
 
-    codes, keys = group_rows(persons, commits.commit_time[commit_rows], period_of(CHURN.name, by), groups)
+    codes, keys = change_groups.group_rows(persons, commits.commit_time[commit_rows], period_of(CHURN.name, by), groups)
     count = len(keys[0])
 
     # A rename touches two paths.
@@ -100,13 +93,13 @@ def _sums(selection: OpenedHistory, arguments: ChurnArguments, dates: Dates, con
         "deletions": total(codes, np.maximum(changes.deletions[rows], 0), count),
         "changes": total(codes, np.ones(len(codes)), count),
         "commits": count_distinct(codes, commit_rows, count),
-        "agent_commits": agent_commits(selection, codes, commit_rows, count),
+        "agent_commits": change_groups.agent_commits(selection, codes, commit_rows, count),
     }
 
     # -1: contents are missing, so git couldn't count lines.
     uncounted = int((changes.additions[rows] < 0).sum())
     by_agents = len(np.unique(commit_rows[commit_agents(history).mask[commit_rows]]))
-    return GroupSums(
+    return change_groups.GroupSums(
         persons=people.person_set,
         keys=keys,
         values=values,
@@ -149,7 +142,7 @@ def changes_of_row(
 ) -> Int64Array:
     """Return the numbers of commits whose changes count for a row's `path` or `directory`, and `fileKind`, if given."""
     layout = selection.layout(context)
-    change_rows = np.flatnonzero(commit_mask(selection, *dates)[selection.history.changes.commit])
+    change_rows = np.flatnonzero(change_groups.commit_mask(selection, *dates)[selection.history.changes.commit])
     change_rows = change_rows[
         are_of_kinds(selection, layout.names, layout.path[change_rows], arguments.file_kinds, context)
     ]
@@ -184,14 +177,14 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     by = _by(arguments)
     period = period_of(CHURN.name, by)
     people = PersonNumbers(CHURN.name, arguments.mailmap, join_addresses=arguments.join_addresses)
-    rows = join_groups(part, people)
+    rows = change_groups.join_groups(part, people)
     unknown = sum(result.unknown for result in part.results.values())
     has_places = bool({*_PLACES, "commit"} & set(by))
-    codes, groups = regroup(rows, by, period, with_groups=has_places)
+    codes, groups = change_groups.regroup(rows, by, period, with_groups=has_places)
     count = len(groups[0])
     nothing = np.zeros(0, np.int64)
     sums = {name: total(codes, rows.values.get(name, nothing), count) for name in _SUMS}
-    table: dict[str, Any] = key_columns(by, period, groups, part.names, people)
+    table: dict[str, Any] = change_groups.key_columns(by, period, groups, part.names, people)
     if has_places:
         table |= _place_columns(by, rows.group_names, groups[-1])
 
@@ -225,7 +218,7 @@ def _churn_attributes(
 ) -> dict[str, Any]:
     columns = {"authors": "author"} if "author" in by else {}
     columns |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
-    attributes = result_attributes(arguments.revisions, part, people, by, period, columns)
+    attributes = change_groups.result_attributes(arguments.revisions, part, people, by, period, columns)
     attributes["changed_paths"] = {name: result.touched for name, result in part.results.items()}
 
     # Services list commits without files, so requests that need no files are sent as a search.

@@ -19,15 +19,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
 from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
-from sourcelight.engines.tools.history.people.change_groups import (
-    GroupSums,
-    commit_mask,
-    group_rows,
-    join_groups,
-    key_columns,
-    regroup,
-    result_attributes,
-)
+from sourcelight.engines.tools.history.people import change_groups
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, period_of, total
 from sourcelight.engines.tools.pages.items import TableItems
@@ -54,13 +46,15 @@ def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialRe
     )
 
 
-def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext) -> GroupSums:
+def _sums(
+    selection: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext
+) -> change_groups.GroupSums:
     """Return commits and changed lines of one repository by author and period, and by co-author."""
     people = PersonNumbers(CONTRIBUTORS.name, arguments.mailmap, join_addresses=arguments.join_addresses)
     period = period_of(CONTRIBUTORS.name, arguments.by or ())
     history = selection.history
     commits = history.commits
-    is_counted = commit_mask(selection, *dates)
+    is_counted = change_groups.commit_mask(selection, *dates)
     change_rows = np.flatnonzero(is_counted)
     co_commits, co_people = people.co_authors(selection, context.cancellation)
     helped = is_counted[co_commits]
@@ -69,7 +63,7 @@ def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dat
     # Co-authors follow authors, so that one grouping numbers the persons of both.
     person = np.concatenate((people.of_identities(selection)[commits.author[change_rows]], co_people))
     time = np.concatenate((commits.commit_time[change_rows], commits.commit_time[co_commits]))
-    codes, keys = group_rows(person, time, period)
+    codes, keys = change_groups.group_rows(person, time, period)
     count, author_codes = len(keys[0]), codes[: len(change_rows)]
     first, last = bounds(codes, time, count)
     values = {
@@ -85,7 +79,7 @@ def _sums(selection: OpenedHistory, arguments: ContributorsArguments, dates: Dat
         row_of_commit[change_rows] = author_codes
         values |= _line_sums(selection, row_of_commit, count, arguments, context)
 
-    return GroupSums(people.person_set, keys, values)
+    return change_groups.GroupSums(people.person_set, keys, values)
 
 
 def _line_sums(
@@ -112,7 +106,7 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     by = arguments.by or ()
     period = period_of(CONTRIBUTORS.name, by)
     people = PersonNumbers(CONTRIBUTORS.name, arguments.mailmap, join_addresses=arguments.join_addresses)
-    rows = join_groups(part, people)
+    rows = change_groups.join_groups(part, people)
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)
         return ToolResult(
@@ -123,7 +117,7 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
             notices=tuple(part.notices),
         )
 
-    codes, groups = regroup(rows, ("author", *by), period)
+    codes, groups = change_groups.regroup(rows, ("author", *by), period)
     count = len(groups[0])
 
     # A file belongs to one repository, and its authors there are counted once: so its counts add up.
@@ -131,7 +125,7 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     first, _ = bounds(codes, rows.values["first"], count)
     _, last = bounds(codes, rows.values["last"], count)
     table = {
-        **key_columns(("author", *by), period, groups, part.names, people),
+        **change_groups.key_columns(("author", *by), period, groups, part.names, people),
         **{name: pa.array(values) for name, values in sums.items()},
         "first_date": tables.times(first),
         "last_date": tables.times(last),
@@ -144,7 +138,7 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     notices += kind_notices(arguments.file_kinds, " Commits are all.")
     notices += people.bot_notices(groups[0], sums["commits"])
     notices += agent_notices(int(sums["agent_commits"].sum()))
-    attributes = result_attributes(arguments.revisions, part, people, by, period, {"authors": "author"})
+    attributes = change_groups.result_attributes(arguments.revisions, part, people, by, period, {"authors": "author"})
     shown_table = tables.table("contributors", table, count).take(order)
     return ToolResult(
         columns="contributors", table=shown_table, attributes=attributes, complete=part.complete, notices=tuple(notices)

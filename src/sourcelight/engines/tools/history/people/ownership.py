@@ -13,14 +13,7 @@ from sourcelight.core.batches.persons import BOT_RULE
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.notices import Rule
-from sourcelight.core.tools.blame import (
-    BUS_FACTOR,
-    OWNERSHIP,
-    SURVIVAL,
-    BusFactorArguments,
-    OwnershipArguments,
-    SurvivalArguments,
-)
+from sourcelight.core.tools import blame
 from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
@@ -35,7 +28,7 @@ _EPOCH_YEAR = 1970
 """The year that numpy counts years from."""
 
 
-def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResult:
+def _ownership(arguments: blame.OwnershipArguments, context: ToolContext) -> ToolResult:
     """Return current lines by author, per file, per directory, or in total."""
     call = "ownership"
     histories = open_history(call, context, arguments.repo, arguments.revision)
@@ -67,7 +60,7 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     )
 
 
-def _selection(arguments: OwnershipArguments | BusFactorArguments) -> SelectedFiles:
+def _selection(arguments: blame.OwnershipArguments | blame.BusFactorArguments) -> SelectedFiles:
     return SelectedFiles(
         clean_path(arguments.path or ""), selected_kinds(arguments.file_kinds), exact=bool(arguments.exact)
     )
@@ -134,7 +127,7 @@ def _group_files(owned: OwnedLines, by: str, depth: int, top: str) -> tuple[list
     return list(numbers), group_index
 
 
-def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResult:
+def _bus_factor(arguments: blame.BusFactorArguments, context: ToolContext) -> ToolResult:
     """Return, per directory, the fewest authors who together own more than half of its lines."""
     call = "bus_factor"
     histories = open_history(call, context, arguments.repo, arguments.revision)
@@ -215,7 +208,7 @@ def _factor_row(
     }
 
 
-def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
+def _survival(arguments: blame.SurvivalArguments, context: ToolContext) -> ToolResult:
     """Return surviving lines, and all lines ever added, by the year in which they were added."""
     call = "survival"
     histories = open_history(call, context, arguments.repo, arguments.revision)
@@ -303,7 +296,7 @@ def _files_are(count: int) -> str:
 
 
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(OWNERSHIP, _ownership),
-    Handler(BUS_FACTOR, _bus_factor),
-    Handler(SURVIVAL, _survival),
+    Handler(blame.OWNERSHIP, _ownership),
+    Handler(blame.BUS_FACTOR, _bus_factor),
+    Handler(blame.SURVIVAL, _survival),
 )
