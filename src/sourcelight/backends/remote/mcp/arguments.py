@@ -6,7 +6,8 @@ or ``count``. Arguments that a server can't take are an error that names those i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.errors import ToolError
@@ -24,59 +25,103 @@ _OTHER_NAMES: Mapping[str, Sequence[str]] = {
 }
 """Names of an argument at other servers, the likeliest first."""
 
+_MAX_MAXIMUM = 2**31 - 1
+"""The largest maximum of a number that counts: no service takes more, so a larger one is a mistake."""
 
-_MAX_LIMIT = 2**31 - 1  # the largest that any service takes
 
+@dataclass(frozen=True, slots=True)
+class AcceptedArguments:
+    """The arguments that a server accepts for a tool.
 
-def readable_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what calls read of an input schema: types and limits of arguments, and the required ones.
-
-    A service may have written any part of it wrong; such a part counts as absent.
+    Attributes
+    ----------
+    types
+        For each argument, the JSON types that it may have; none if the schema doesn't say.
+    maximums
+        Maximums of numbers, where the schema has one.
+    required
+        Names of arguments without which the server refuses a call.
+    accepts_others
+        Whether the server accepts arguments that its schema doesn't name.
     """
-    properties, required = schema.get("properties"), schema.get("required")
-    if not isinstance(properties, Mapping):
-        properties = {}
-    return {
-        "properties": {name: _readable_property(property_schema) for name, property_schema in properties.items()},
-        "required": [name for name in required if isinstance(name, str)] if isinstance(required, list) else [],
-        "additionalProperties": schema.get("additionalProperties", True),
-    }
 
+    types: Mapping[str, frozenset[str]]
+    maximums: Mapping[str, int]
+    required: tuple[str, ...]
+    accepts_others: bool
 
-def _readable_property(schema: Any) -> dict[str, Any]:
-    if not isinstance(schema, Mapping):
-        return {"type": []}
+    @classmethod
+    def from_schema(cls, schema: Mapping[str, Any]) -> AcceptedArguments:
+        """Read the JSON Schema of a tool's input.
 
-    limits = {}
-    for name in ("minimum", "maximum"):
-        limit = schema.get(name)
-        if isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= _MAX_LIMIT:
-            limits[name] = limit
-    return {"type": sorted(_types_of(schema)), **limits}
+        A service may have written any part of it wrong; such a part counts as absent.
+        """
+        properties = schema.get("properties")
+        if not isinstance(properties, Mapping):
+            properties = {}
 
+        types: dict[str, frozenset[str]] = {}
+        maximums: dict[str, int] = {}
+        for name, property_schema in properties.items():
+            types[name] = frozenset(_types_in(property_schema))
+            maximum = property_schema.get("maximum") if isinstance(property_schema, Mapping) else None
+            if isinstance(maximum, int) and not isinstance(maximum, bool) and 0 < maximum <= _MAX_MAXIMUM:
+                maximums[name] = maximum
 
-def _types_of(schema: Mapping[str, Any]) -> set[str]:
-    """Return the types that a schema accepts: one, a list of them, or those of its options."""
-    types: set[str] = set()
-    options = [option for key in ("anyOf", "oneOf") for option in _list_of(schema.get(key))]
-    for part in (schema, *options):
-        own_types = part.get("type") if isinstance(part, Mapping) else None
-        types.update(kind for kind in [own_types, *_list_of(own_types)] if isinstance(kind, str))
-    return types
+        required = [name for name in _list_or_empty(schema.get("required")) if isinstance(name, str)]
+        return cls(types, maximums, tuple(required), schema.get("additionalProperties", True) is not False)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self.types
 
-def _list_of(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    def name_of(self, argument: str) -> str | None:
+        """Return the server's name of an argument, which may be another one; None if it accepts none of them."""
+        for name in (argument, *_OTHER_NAMES.get(argument, ())):
+            if name in self.types:
+                return name
+        return None
 
+    def fit(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with the names and in the shape that the server accepts.
 
-def accepted_name(schema: Mapping[str, Any], *names: str) -> str | None:
-    """Return the first of `names` that a server accepts, or its name there, or None if it accepts none."""
-    properties = schema.get("properties", {})
-    for name in names:
-        for candidate in (name, *_OTHER_NAMES.get(name, ())):
-            if candidate in properties:
-                return candidate
-    return None
+        Parameters
+        ----------
+        tool
+            Name of the tool, for messages.
+        arguments
+            Arguments by the names of the service's documents.
+
+        Raises
+        ------
+        ToolError
+            For an argument that the server doesn't accept, and for a missing one that it requires.
+        """
+        # A server may advertise nothing, and accept everything.
+        accepts_all = not self.types and self.accepts_others
+        fitted_arguments: dict[str, Any] = {}
+        for argument, value in arguments.items():
+            name = argument if accepts_all else self.name_of(argument)
+            if name is None:
+                names = ", ".join(self.types) or "no arguments"
+                raise ToolError(
+                    f"{tool}: this service doesn't accept {argument}; it accepts {names}",
+                    tool=tool,
+                    argument=argument,
+                    accepted=tuple(self.types),
+                )
+
+            types = self.types.get(name, frozenset())
+            if _needs_single_value(value, types):
+                raise ToolError(
+                    f"{tool}: this service accepts one {argument}, got {len(value)}", tool=tool, argument=argument
+                )
+            fitted_arguments[name] = value if accepts_all else _in_shape(value, types)
+
+        for name in self.required:
+            if name not in fitted_arguments:
+                raise ToolError(f"{tool}: this service requires {name!r}", tool=tool, argument=name)
+
+        return fitted_arguments
 
 
 def texts_of(arguments: Mapping[str, Any], name: str) -> list[str]:
@@ -87,65 +132,37 @@ def texts_of(arguments: Mapping[str, Any], name: str) -> list[str]:
     return [str(item) for item in value]
 
 
-def limits_of(schema: Mapping[str, Any], name: str) -> tuple[int | None, int | None]:
-    """Return the minimum and maximum that a server advertises for a number."""
-    property_schema = schema.get("properties", {}).get(name, {})
-    return property_schema.get("minimum"), property_schema.get("maximum")
+def _types_in(schema: Any) -> Iterator[str]:
+    """Yield the types that a schema accepts: one, a list of them, or those of its options."""
+    if not isinstance(schema, Mapping):
+        return
+
+    options = [*_list_or_empty(schema.get("anyOf")), *_list_or_empty(schema.get("oneOf"))]
+    for part in (schema, *options):
+        part_type = part.get("type") if isinstance(part, Mapping) else None
+        if isinstance(part_type, str):
+            yield part_type
+        for name in _list_or_empty(part_type):
+            if isinstance(name, str):
+                yield name
 
 
-def fit_arguments(call: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `arguments` in the shape that a server accepts.
-
-    Parameters
-    ----------
-    call
-        Name of the tool, for messages.
-    arguments
-        Arguments by the names of the service's documents.
-    schema
-        Input schema of the tool at the server, as `readable_schema` returns it.
-
-    Raises
-    ------
-    ToolError
-        For an argument that the server doesn't accept, and for a missing one that it requires.
-    """
-    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
-    # A server may advertise nothing, and take everything.
-    takes_any = not properties and schema.get("additionalProperties", True) is not False
-    fitted_arguments: dict[str, Any] = {}
-    for name, value in arguments.items():
-        if takes_any:
-            fitted_arguments[name] = value
-            continue
-
-        server_name = accepted_name(schema, name)
-        if server_name is None:
-            raise ToolError(
-                f"{call}: this service doesn't accept {name}; it accepts {', '.join(properties) or 'no arguments'}",
-                tool=call,
-                argument=name,
-                accepted=tuple(properties),
-            )
-
-        fitted_arguments[server_name] = _shape_value(call, name, value, properties[server_name])
-
-    for name in schema.get("required", ()):
-        if name not in fitted_arguments:
-            raise ToolError(f"{call}: this service requires {name!r}", tool=call, argument=str(name))
-
-    return fitted_arguments
+def _list_or_empty(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _shape_value(call: str, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+def _needs_single_value(value: Any, types: frozenset[str]) -> bool:
+    """Return whether a value is a list that a server would accept only with one element."""
+    if not isinstance(value, list | tuple) or not types:
+        return False
+    return "array" not in types and len(value) != 1
+
+
+def _in_shape(value: Any, types: frozenset[str]) -> Any:
     """Return a value as a list or as a single value, whichever a server accepts."""
-    types = schema["type"]
     if isinstance(value, list | tuple):
-        if "array" in types or not types:
-            return list(value)
-        if len(value) == 1:
-            return value[0]
-        raise ToolError(f"{call}: this service accepts one {name}, got {len(value)}", tool=call, argument=name)
+        accepts_lists = not types or "array" in types
+        return list(value) if accepts_lists else value[0]
 
     if isinstance(value, str) and "array" in types and "string" not in types:
         return [value]

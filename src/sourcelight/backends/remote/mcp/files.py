@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.payloads import NO_MORE, is_cut, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.backends.remote.mcp.text_forms import is_no_list, parse_paths, parse_repositories
@@ -23,10 +22,17 @@ _PAGE_ROWS = 1_000
 _ONLY_PAGE_ROWS = 10_000
 """Repositories to ask for where a service has no pages and says no maximum."""
 
-_MAX_INT32 = 2**31 - 1  # the largest that any service takes
-_USUAL_PAGE = 50  # of list_repos without a limit, as services document it
-_LISTED_PAGES = frozenset({100, 500, 1_000, 2_000, 5_000, 10_000})  # 1,000 is documented; others are round numbers
+_MAX_LIMIT = 2**31 - 1
+"""The largest limit that any service accepts."""
+
+_USUAL_PAGE = 50
+"""Repositories that services list without a limit, as they document it."""
+
+_LISTED_PAGES = frozenset({100, 500, 1_000, 2_000, 5_000, 10_000})
+"""Numbers of files at which a service may have cut its list: 1,000 is documented, the others are round."""
+
 _COMPLETENESS_KEYS = frozenset({"pageInfo", "limitHit", "truncated", "hasMoreResults", "hasMore", "total"})
+"""Keys of an answer by which a service says whether its list is complete."""
 
 _MAX_PAGES = 10_000
 """Maximum pages of one list, because a broken service may return cursors forever."""
@@ -38,49 +44,55 @@ async def _list_files(request: ToolRequest) -> ToolResult:
     if isinstance(listing, ToolResult):
         return listing
 
-    info, messages, is_truncated = listing.info, listing.messages, listing.is_truncated
     # Services without a stated limit usually have a round one; then completeness isn't proven.
-    says_size = "total" in info or "limitHit" in info
-    if not is_truncated and not says_size and len(listing.rows) in _LISTED_PAGES:
-        is_truncated = True
-        count = len(listing.rows)
-        messages = (*messages, f"The service lists {count:,} entries, which may be as many as it lists at once.")
+    count = len(listing.entries)
+    states_size = "total" in listing.info or "limitHit" in listing.info
+    if not listing.is_truncated and not states_size and count in _LISTED_PAGES:
+        listing.add_doubt(f"The service lists {count:,} entries, which may be as many as it lists at once.")
 
-    rows = [row for row in listing.rows if row.get("path")]
-    if len(rows) < len(listing.rows):
-        is_truncated = True
-        messages = (*messages, _nameless_notice(len(listing.rows) - len(rows), "path"))
+    entries = [entry for entry in listing.entries if entry.get("path")]
+    if len(entries) < count:
+        listing.add_doubt(_nameless_notice(count - len(entries), "path"))
 
-    commit = info.get("commit")
+    requested_path = arguments.get("path", "").split("/")
+    attributes = {
+        "repository": arguments["repo"],
+        "revision": arguments.get("revision") or "",
+        "commit": listing.info.get("commit") or "",
+        "path": "/".join(part for part in requested_path if part not in {"", "."}),
+        "total": listing.info.get("total", None if listing.is_truncated else len(entries)),
+        "end_cursor": listing.cursor if listing.is_truncated else None,
+    }
+    return ToolResult(
+        columns="files",
+        table=_files_table(entries, attributes["repository"], attributes["revision"], listing.info.get("commit")),
+        attributes=attributes,
+        complete=not listing.is_truncated,
+        notices=listing.messages,
+    )
+
+
+def _files_table(entries: Sequence[Mapping[str, Any]], repository: str, revision: str, commit: str | None) -> Any:
     paths, directories, kinds = [], [], []
-    for row in rows:
-        path = str(row["path"])
-        is_directory = bool(row.get("isDirectory")) or path.endswith("/")
+    for entry in entries:
+        path = str(entry["path"])
+        is_directory = bool(entry.get("isDirectory")) or path.endswith("/")
         directories.append(is_directory)
         paths.append(f"{path.rstrip('/')}/" if is_directory else path.rstrip("/"))
         # A sourcelight service names the commit, and omits usual kinds; other services have no kinds.
         usual_kind = "directory" if is_directory else "file"
-        kinds.append(row.get("kind") or (usual_kind if commit else None))
+        kinds.append(entry.get("kind") or (usual_kind if commit else None))
 
-    table = table_of(
+    return table_of(
         "files",
-        len(rows),
-        repository=arguments["repo"],
-        revision=arguments.get("revision") or "",
+        len(entries),
+        repository=repository,
+        revision=revision,
         commit=commit,
         path=paths,
         is_directory=directories,
         kind=kinds,
     )
-    attributes = {
-        "repository": arguments["repo"],
-        "revision": arguments.get("revision") or "",
-        "commit": commit or "",
-        "path": "/".join(part for part in arguments.get("path", "").split("/") if part not in {"", "."}),
-        "total": info.get("total", None if is_truncated else len(rows)),
-        "end_cursor": listing.cursor if is_truncated else None,
-    }
-    return ToolResult(columns="files", table=table, attributes=attributes, complete=not is_truncated, notices=messages)
 
 
 def _nameless_notice(count: int, key: str) -> str:
@@ -89,12 +101,12 @@ def _nameless_notice(count: int, key: str) -> str:
 
 @dataclass(slots=True)
 class _Listing:
-    """Entries of a list, from all of its pages.
+    """A list of files, from all of its pages.
 
     Attributes
     ----------
-    rows
-        The entries.
+    entries
+        Files and directories as the service describes them.
     messages
         What the service says about the list.
     info
@@ -105,48 +117,53 @@ class _Listing:
         Cursor of the last page that was requested; None for the first.
     """
 
-    rows: list[Mapping[str, Any]] = field(default_factory=list)
+    entries: list[Mapping[str, Any]] = field(default_factory=list)
     messages: tuple[str, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
     is_truncated: bool = False
     cursor: str | None = None
 
+    def add_doubt(self, message: str) -> None:
+        """Add a reason why entries may be missing."""
+        self.is_truncated = True
+        self.messages = (*self.messages, message)
+
 
 async def _read_listing(request: ToolRequest) -> _Listing | ToolResult:
     """Read all pages of a list of files; an answer that is no list is kept as a text."""
-    arguments = request.arguments
-    properties = (await request.schema()).get("properties", {})
-    page_arguments = dict(arguments)
+    arguments = dict(request.arguments)
+    accepted = await request.accepted_arguments()
     listing = _Listing(cursor=arguments.get("after"))
     cursors = {listing.cursor}
     for _ in range(_MAX_PAGES):
-        value = (await request.ask(page_arguments)).read(("files",))
-        if isinstance(value, str):
-            paths_on_page, listing.messages = parse_paths(value)
-            if is_no_list(value) or (not paths_on_page and listing.messages):
-                return keep_text(request.name, value, repository=arguments["repo"], path=arguments.get("path", ""))
-            listing.rows += [{"path": line, "isDirectory": line.endswith("/")} for line in paths_on_page]
+        answer = (await request.ask(arguments)).read(("files",))
+        if isinstance(answer, str):
+            paths, listing.messages = parse_paths(answer)
+            if is_no_list(answer) or (not paths and listing.messages):
+                path = arguments.get("path", "")
+                return keep_text(request.name, answer, repository=arguments["repo"], path=path)
+
+            listing.entries += [{"path": path, "isDirectory": path.endswith("/")} for path in paths]
             listing.is_truncated = bool(listing.messages)
             break
 
-        listing.info = listing.info or value
-        entries = list(value.get("files") or ())
-        listing.rows += entries
-        page = value.get("pageInfo") or {}
-        listing.messages = notices(value)
-        listing.is_truncated = is_cut(value) or bool(page.get("hasNextPage"))
-        cursor = page.get("endCursor")
+        listing.info = listing.info or answer
+        entries = list(answer.get("files") or ())
+        listing.entries += entries
+        listing.messages = notices(answer)
+        page_info = answer.get("pageInfo") or {}
+        listing.is_truncated = is_cut(answer) or bool(page_info.get("hasNextPage"))
+        cursor = page_info.get("endCursor")
 
         # An empty page with a cursor, or a cursor that comes back, would be requested again and again.
-        if not listing.is_truncated or not cursor or not entries or "after" not in properties:
-            break
-        if cursor in cursors:
+        has_next = listing.is_truncated and bool(cursor) and bool(entries) and cursor not in cursors
+        if not has_next or "after" not in accepted:
             break
 
         cursors.add(cursor)
-        page_arguments["after"] = listing.cursor = cursor
-        if "revision" in properties and listing.info.get("commit"):
-            page_arguments["revision"] = listing.info["commit"]  # the branch may move between two pages
+        arguments["after"] = listing.cursor = cursor
+        if "revision" in accepted and listing.info.get("commit"):
+            arguments["revision"] = listing.info["commit"]  # the branch may move between two pages
 
     return listing
 
@@ -166,19 +183,19 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
         return pages
 
     first, last = pages[0], pages[-1]
-    all_entries = list(chain.from_iterable(page.entries for page in pages))
     messages = last.messages if last.has_next else ()
     if last.has_next and request.arguments.get("limit") is None:
         messages = (*messages, NO_MORE)
 
-    rows = [row for row in all_entries if row.get("name")]
-    if len(rows) < len(all_entries):
-        messages = (*messages, _nameless_notice(len(all_entries) - len(rows), "name"))
+    all_entries = list(chain.from_iterable(page.entries for page in pages))
+    entries = [entry for entry in all_entries if entry.get("name")]
+    if len(entries) < len(all_entries):
+        messages = (*messages, _nameless_notice(len(all_entries) - len(entries), "name"))
 
     is_limited = last.has_next or first.has_previous
     attributes = {
         "query": request.arguments.get("query", ""),
-        "total": last.info.get("total") or (None if is_limited else len(rows)),
+        "total": last.info.get("total") or (None if is_limited else len(entries)),
         "start_cursor": first.info.get("startCursor"),
         "end_cursor": last.cursor,
         "has_previous_page": first.has_previous,
@@ -186,9 +203,9 @@ async def _list_repos(request: ToolRequest) -> ToolResult:
     }
     return ToolResult(
         columns="repository_list",
-        table=_repositories(rows),
+        table=_repositories_table(entries),
         attributes=attributes,
-        complete=not is_limited and len(rows) == len(all_entries),
+        complete=not is_limited and len(entries) == len(all_entries),
         notices=messages,
     )
 
@@ -220,12 +237,12 @@ async def _read_repository_pages(request: ToolRequest) -> list[_RepositoryPage] 
     """Read all pages of a list of repositories, or the one that a limit asks for; keep an unknown form as a text."""
     arguments = dict(request.arguments)
     limit: int | None = arguments.pop("limit", None)
-    schema = await request.schema()
-    has_cursor = "after" in schema.get("properties", {})
-    size_name = accepted_name(schema, "limit")
+    accepted = await request.accepted_arguments()
+    has_cursor = "after" in accepted
+    size_name = accepted.name_of("limit")
     page_size = None
     if size_name is not None:
-        page_size = _page_size(limits_of(schema, size_name)[1], limit, has_cursor=has_cursor)
+        page_size = _page_size(accepted.maximums.get(size_name), limit, has_cursor=has_cursor)
         arguments[size_name] = page_size
 
     pages: list[_RepositoryPage] = []
@@ -256,7 +273,7 @@ def _page_size(maximum: int | None, limit: int | None, *, has_cursor: bool) -> i
     if has_cursor:
         return min(maximum or _PAGE_ROWS, limit or _PAGE_ROWS)
     # One page is all there is, so ask for the largest.
-    return min(maximum or _ONLY_PAGE_ROWS, limit or _MAX_INT32)
+    return min(maximum or _ONLY_PAGE_ROWS, limit or _MAX_LIMIT)
 
 
 def _read_repository_page(value: str | Mapping[str, Any], page_size: int) -> _RepositoryPage | None:
@@ -286,23 +303,26 @@ def _parse_repository_page(text: str, page_size: int) -> _RepositoryPage | None:
     return _RepositoryPage(entries, {"hasNextPage": bool(messages) or len(entries) == page_size}, messages)
 
 
-def _repositories(rows: list[Mapping[str, Any]]) -> Any:
-    names = [str(row["name"]) for row in rows]
+def _repositories_table(entries: Sequence[Mapping[str, Any]]) -> Any:
     return table_of(
         "repository_list",
-        len(rows),
-        repository=names,
-        repository_id=[_number(row.get("id")) for row in rows],
-        stars=[int(row.get("stars") or 0) for row in rows],
-        description=[row.get("description") or "" for row in rows],
-        fork=[row.get("fork") for row in rows],
-        archived=[row.get("archived") for row in rows],
-        private=[row.get("private") for row in rows],
-        topics=[list(map(str, row.get("topics") or ())) for row in rows],
-        last_fetched=[utc_time(str(row.get("lastFetched") or "")) for row in rows],
-        commit=[str(row["commit"]) if row.get("commit") else None for row in rows],
-        url=[str(row["codeHostUrl"]) if row.get("codeHostUrl") else None for row in rows],
+        len(entries),
+        repository=[str(entry["name"]) for entry in entries],
+        repository_id=[_number(entry.get("id")) for entry in entries],
+        stars=[int(entry.get("stars") or 0) for entry in entries],
+        description=[entry.get("description") or "" for entry in entries],
+        fork=[entry.get("fork") for entry in entries],
+        archived=[entry.get("archived") for entry in entries],
+        private=[entry.get("private") for entry in entries],
+        topics=[list(map(str, entry.get("topics") or ())) for entry in entries],
+        last_fetched=[utc_time(str(entry.get("lastFetched") or "")) for entry in entries],
+        commit=[_text_or_none(entry.get("commit")) for entry in entries],
+        url=[_text_or_none(entry.get("codeHostUrl")) for entry in entries],
     )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return str(value) if value else None
 
 
 def _number(value: Any) -> int | None:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.backends.remote.mcp.text_forms import (
@@ -50,10 +49,10 @@ async def _go_to_definition(request: ToolRequest) -> ToolResult:
 
 async def _find_references(request: ToolRequest) -> ToolResult:
     arguments = dict(request.arguments)
-    schema = await request.schema()
-    limit = accepted_name(schema, "limit")
+    accepted = await request.accepted_arguments()
+    limit = accepted.name_of("limit")
     if "limit" not in arguments and limit is not None:
-        arguments[limit] = limits_of(schema, limit)[1] or _MAX_REFERENCES
+        arguments[limit] = accepted.maximums.get(limit) or _MAX_REFERENCES
 
     value = (await request.ask(arguments)).read(("references",))
     entries = _entries(value, "references")

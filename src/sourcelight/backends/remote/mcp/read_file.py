@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from sourcelight.backends.remote.mcp.arguments import accepted_name
 from sourcelight.backends.remote.mcp.payloads import is_cut, is_too_large, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.backends.remote.mcp.text_forms import parse_chunks, parse_notes, unnumbered_lines
@@ -105,7 +104,7 @@ class _FileReader:
         part = await self._first_part()
         self.first = part.first or self.first
         self._add(part)
-        name = accepted_name(await self._request.schema(), "revision")
+        name = (await self._request.accepted_arguments()).name_of("revision")
         if part.commit and name is not None:
             self._arguments[name] = part.commit  # a branch may move between two parts
 
@@ -178,7 +177,7 @@ class _FileReader:
     async def _read_less(self, refusal: ToolError) -> str | None:
         """Continue in another way after the service refused to return the next lines."""
         if not is_too_large(refusal):
-            if not self._bounded or "startLine" not in (await self._request.schema()).get("properties", {}):
+            if not self._bounded or "startLine" not in await self._request.accepted_arguments():
                 return f"The service returns lines up to {self.last:,} and can't read on: {refusal}"
             self._bounded = False  # some services refuse an end behind the last line
             return None

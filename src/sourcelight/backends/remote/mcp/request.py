@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from sourcelight.backends.remote.mcp.arguments import fit_arguments
+from sourcelight.backends.remote.mcp.arguments import AcceptedArguments
 from sourcelight.backends.remote.mcp.payloads import Blob, Payload, blob
 from sourcelight.backends.remote.mcp.session import ServerTool
 from sourcelight.backends.remote.mcp.text_forms import TextChunk, parse_chunks
@@ -88,16 +88,16 @@ class ToolRequest:
     last: Payload | None = None
     received: Received = field(default_factory=Received)
 
-    async def schema(self, name: str = "") -> Mapping[str, Any]:
-        """Return the input schema of a tool, by default of the called one, as `readable_schema` does."""
-        return (await self.server.tool(name or self.name)).arguments
+    async def accepted_arguments(self, name: str = "") -> AcceptedArguments:
+        """Return the arguments that the server accepts for a tool, by default for the called one."""
+        return (await self.server.tool(name or self.name)).accepted
 
     async def ask(
         self, arguments: Mapping[str, Any], name: str = "", beside: Mapping[str, Any] | None = None
     ) -> Payload:
         """Call a tool, by default the called one; fit arguments outside of `beside` to the server's schema."""
         name = name or self.name
-        fitted_arguments = fit_arguments(name, arguments, await self.schema(name))
+        fitted_arguments = (await self.accepted_arguments(name)).fit(name, arguments)
         answer = await self.server.ask(name, {**fitted_arguments, **(beside or {})}, self.observer)
         payload = replace(answer, doubts=self.doubts)
         self.last = payload

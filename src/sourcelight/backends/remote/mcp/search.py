@@ -15,7 +15,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from sourcelight.backends.remote.mcp.arguments import accepted_name
 from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.backends.remote.mcp.text_forms import (
@@ -53,7 +52,7 @@ async def _keyword_search(request: ToolRequest) -> ToolResult:
 async def _nls_search(request: ToolRequest) -> ToolResult:
     """Ask for the best chunks. A service without a limit returns all it has, and the best are selected here."""
     limit = request.arguments.get("limit")
-    if limit is not None and accepted_name(await request.schema(), "limit") is None:
+    if limit is not None and (await request.accepted_arguments()).name_of("limit") is None:
         arguments = {name: value for name, value in request.arguments.items() if name != "limit"}
         request = replace(request, arguments=arguments)
 

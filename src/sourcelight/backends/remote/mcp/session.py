@@ -24,7 +24,7 @@ from sourcelight.backends.remote.endpoint import (
     hide,
     refusal_error,
 )
-from sourcelight.backends.remote.mcp.arguments import readable_schema
+from sourcelight.backends.remote.mcp.arguments import AcceptedArguments
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
 from sourcelight.backends.remote.mcp.tool_lists import with_readable_tools
 from sourcelight.backends.remote.recording import LIVE, Route, route
@@ -53,9 +53,9 @@ class ServerTool:
     description: str = ""
 
     @property
-    def arguments(self) -> Mapping[str, Any]:
-        """The readable parts of the schema, which the server may have written wrong."""
-        return readable_schema(self.schema)
+    def accepted(self) -> AcceptedArguments:
+        """The arguments that the schema describes."""
+        return AcceptedArguments.from_schema(self.schema)
 
 
 class McpSession:

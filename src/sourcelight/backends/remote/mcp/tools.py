@@ -9,7 +9,6 @@ from typing import Any
 from sourcelight.backends.remote.bodies import FORM_ERRORS
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy
 from sourcelight.backends.remote.mcp import analyses, conversations, files, navigation, read_file, search
-from sourcelight.backends.remote.mcp.arguments import fit_arguments
 from sourcelight.backends.remote.mcp.history import calls as history
 from sourcelight.backends.remote.mcp.payloads import Payload, keep_text
 from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
@@ -115,8 +114,8 @@ class RemoteTools:
     ) -> ToolReply:
         """Call a tool as the service advertises it."""
         session = await self._session_with(name, (*_PATHS, _DEEP_SEARCH))
-        schema = (await session.tools())[name].arguments
-        payload = await session.call(name, fit_arguments(name, arguments, schema), observer)
+        accepted = (await session.tools())[name].accepted
+        payload = await session.call(name, accepted.fit(name, arguments), observer)
         return ToolReply(payload.structured, payload.texts, payload.other)
 
     async def tool(self, name: str) -> ServerTool:
@@ -126,8 +125,8 @@ class RemoteTools:
     async def ask(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> Payload:
         """Call a tool on the first endpoint that has it."""
         session = await self._session_with(name)
-        schema = (await session.tools())[name].arguments
-        if MAX_TOKENS_ARGUMENT in schema.get("properties", {}):
+        accepted = (await session.tools())[name].accepted
+        if MAX_TOKENS_ARGUMENT in accepted:
             # A service that truncates names this argument; DataFrames need the full answer.
             arguments = {**arguments, MAX_TOKENS_ARGUMENT: MAX_TOKENS}
         return await session.call(name, arguments, observer)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
-from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
+from sourcelight.backends.remote.mcp.arguments import AcceptedArguments
 from sourcelight.backends.remote.mcp.history.comparisons import compare_revisions
 from sourcelight.backends.remote.mcp.history.diffs import diff_search
 from sourcelight.backends.remote.mcp.history.entries import UnparsedText, commit_row, row_of
@@ -18,8 +19,11 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.commits import contributor_drill_down
 
-_USUAL_REPOSITORIES, _MAX_REPOSITORIES = 20, 100
-"""Repositories of `get_contributor_repos` without a limit, and at most, as services document them."""
+_USUAL_REPOSITORIES = 20
+"""Repositories that services list without a limit, as they document it."""
+
+_MAX_REPOSITORIES = 100
+"""The largest limit of `get_contributor_repos`, as services document it."""
 
 _MAX_NAMES = 5
 """Repositories that a notice names; the table has all of them."""
@@ -48,43 +52,27 @@ async def _commit_search(request: ToolRequest) -> ToolResult:
 
 
 async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
-    arguments = dict(request.arguments)
-    schema = await request.schema()
-    names = list(arguments.get("authors") or ())
-    if names and "author" in schema.get("required", ()):
-        # The specification has a single `author`. Services that also accept `authors` still require it.
-        arguments["author"] = names[0]
-        if len(names) == 1:
-            del arguments["authors"]
-
-    size = accepted_name(schema, "limit")
-    if "limit" not in arguments and size is not None:
-        arguments[size] = limits_of(schema, size)[1] or _MAX_REPOSITORIES
-
-    value = (await request.ask(arguments)).read(("repos",))
-    if isinstance(value, str):
-        contributions = HistoryText([]) if means_empty(value) else parse_contributions(value)
+    accepted = await request.accepted_arguments()
+    arguments = _contributor_arguments(request, accepted)
+    answer = (await request.ask(arguments)).read(("repos",))
+    if isinstance(answer, str):
+        contributions = HistoryText([]) if means_empty(answer) else parse_contributions(answer)
         if contributions is None:
-            return await from_stream(request, value)
+            return await from_stream(request, answer)
 
-        value = {"repos": contributions.entries}
+        answer = {"repos": contributions.entries}
         if contributions.notes:
-            value |= {"limitHit": True, "notices": contributions.notes}
+            answer |= {"limitHit": True, "notices": contributions.notes}
 
-    entries = list(value.get("repos") or ())
-    rows = [row_of(entry, "contributor_repositories") for entry in entries]
-    authors = names or ([arguments["author"]] if arguments.get("author") else [])
-    info = {
-        "authors": authors,
-        "total": value.get("totalCount", len(rows)),
-        "drill_down": contributor_drill_down(authors, use_regex=bool(request.arguments.get("useRegex"))),
-    }
-    if "limitHit" in value:
-        is_truncated = is_cut(value)
+    entries = list(answer.get("repos") or ())
+    if "limitHit" in answer:
+        is_truncated = is_cut(answer)
     else:
-        is_truncated = len(rows) == arguments.get(size or "limit", _USUAL_REPOSITORIES)
+        # Only the size of the list hints at the limit of a service that doesn't state one.
+        limit = arguments.get(accepted.name_of("limit") or "limit", _USUAL_REPOSITORIES)
+        is_truncated = len(entries) == limit
 
-    messages = notices(value)
+    messages = notices(answer)
     if is_truncated and not messages:
         messages = (NO_MORE,)
 
@@ -93,13 +81,39 @@ async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
         messages = (*messages, f"The service lists only the first authors of {', '.join(shortened[:_MAX_NAMES])}.")
         is_truncated = True
 
+    authors = list(request.arguments.get("authors") or ())
+    if not authors and arguments.get("author"):
+        authors = [arguments["author"]]
+    attributes = {
+        "authors": authors,
+        "total": answer.get("totalCount", len(entries)),
+        "drill_down": contributor_drill_down(authors, use_regex=bool(request.arguments.get("useRegex"))),
+    }
+    rows = [row_of(entry, "contributor_repositories") for entry in entries]
     return ToolResult(
         columns="contributor_repositories",
         table=table_of_rows("contributor_repositories", rows),
-        attributes=info,
+        attributes=attributes,
         complete=not is_truncated,
         notices=messages,
     )
+
+
+def _contributor_arguments(request: ToolRequest, accepted: AcceptedArguments) -> dict[str, Any]:
+    """Return the arguments for the service, with its largest limit unless the caller has set one."""
+    arguments = dict(request.arguments)
+    authors = list(arguments.get("authors") or ())
+    if authors and "author" in accepted.required:
+        # The specification has a single `author`. Services that also accept `authors` still require it.
+        arguments["author"] = authors[0]
+        if len(authors) == 1:
+            del arguments["authors"]
+
+    limit_name = accepted.name_of("limit")
+    if "limit" not in arguments and limit_name is not None:
+        arguments[limit_name] = accepted.maximums.get(limit_name) or _MAX_REPOSITORIES
+
+    return arguments
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of
 from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, row_of
 from sourcelight.backends.remote.mcp.history.texts import parse_comparison
 from sourcelight.backends.remote.mcp.payloads import keep_text, notices
@@ -147,13 +146,13 @@ async def read_comparison(request: ToolRequest, arguments: dict[str, Any]) -> Co
         For a text in an unknown form.
     """
     limit: int | None = arguments.get("first")
-    schema = await request.schema("compare_revisions")
-    size = accepted_name(schema, "first")
-    if "stat" not in schema.get("properties", {}):
+    accepted = await request.accepted_arguments("compare_revisions")
+    size = accepted.name_of("first")
+    if "stat" not in accepted:
         arguments.pop("stat", None)
 
     if limit is None and size is not None:
-        arguments[size] = limits_of(schema, size)[1] or _MAX_FILES
+        arguments[size] = accepted.maximums.get(size) or _MAX_FILES
 
     rows: list[dict[str, Any]] = []
     comparison = ComparisonPages(rows, {})

@@ -13,7 +13,7 @@ from datetime import UTC, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sourcelight.backends.remote.mcp.arguments import accepted_name, limits_of, texts_of
+from sourcelight.backends.remote.mcp.arguments import AcceptedArguments, texts_of
 from sourcelight.backends.remote.mcp.files import all_names
 from sourcelight.backends.remote.mcp.history.entries import Entry, UnparsedText, commit_date
 from sourcelight.backends.remote.mcp.history.texts import parse_commits
@@ -63,7 +63,7 @@ async def read_pages(request: ToolRequest, key: str) -> DatedPages:
     if isinstance(repos, list | tuple) and not repos:  # all of them
         repos = await all_names(request)
 
-    reader = _PageReader(request, await request.schema(), key)
+    reader = _PageReader(request, await request.accepted_arguments(), key)
     if not isinstance(repos, list | tuple) or reader.limit is not None:
         request.report("reading history", 0, 0, "0 found")
         if repos is not None:
@@ -95,16 +95,16 @@ def scope_info(request: ToolRequest, pages: DatedPages) -> dict[str, Any]:
 class _PageReader:
     """Reads the entries of one series of pages after another into `pages`."""
 
-    def __init__(self, request: ToolRequest, schema: Mapping[str, Any], key: str) -> None:
+    def __init__(self, request: ToolRequest, accepted: AcceptedArguments, key: str) -> None:
         self.limit: int | None = request.arguments.get("limit", request.arguments.get("count"))
         self.pages = DatedPages()
         self._request = request
         self._key = key
-        self._size_name = accepted_name(schema, "limit")
-        self._has_before = "before" in schema.get("properties", {})
+        self._size_name = accepted.name_of("limit")
+        self._has_before = "before" in accepted
         self._max_page: int | None = None
         if self._size_name is not None:
-            self._max_page = limits_of(schema, self._size_name)[1] or _DOCUMENTED.get(request.name)
+            self._max_page = accepted.maximums.get(self._size_name) or _DOCUMENTED.get(request.name)
 
     async def read(self, arguments: Mapping[str, Any]) -> None:
         """Read a series of pages, from the newest to the oldest, or to the limit."""
