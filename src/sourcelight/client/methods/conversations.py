@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sourcelight.client.answer_cache import AnswerCache, installed_files
+from sourcelight.client.answer_cache import StoredAnswers
 from sourcelight.client.conversation import DeepSearchAnswer, address_of, conversation_facts
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
@@ -33,14 +31,8 @@ if TYPE_CHECKING:
 _WAITS_S = (1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0)
 """Seconds between reads of a running conversation: short answers come soon, and long ones cost few requests."""
 
-_COMMIT_ID = re.compile(r"[0-9a-f]{40}")
 
-
-_Pin: TypeAlias = tuple[str, str]
-"""Name of a repository, and the commit that an answer is about."""
-
-
-class Asking(ToolCaller, Protocol):
+class ConversationCaller(ToolCaller, Protocol):
     """The interface of `self` in these methods."""
 
     _last_answer: DeepSearchAnswer | None
@@ -66,7 +58,7 @@ class ConversationMethods:
     _last_answer: DeepSearchAnswer | None = None
 
     async def deepsearch(
-        self: Asking,
+        self: ConversationCaller,
         question: str,
         *,
         repos: Texts | None = None,
@@ -121,17 +113,15 @@ class ConversationMethods:
         backend = self.backend
         base_url = "" if backend.local else backend.name
 
-        # A stored answer holds for its question, its scope and these commits.
-        answer_cache: AnswerCache | None = None
-        commits: list[_Pin] | None = None
-        if cache and follows is None and not backend.features.is_recorded():
-            answer_cache = AnswerCache(_asker(backend), json.dumps([question, scope]) if scope else question)
-            commits = await _pins(backend, revision) if backend.local else None
+        def stored_answer(details: Mapping[str, Any]) -> DeepSearchAnswer:
+            return DeepSearchAnswer(details, base_url=base_url, asker=self, cached=True)
 
-        if answer_cache is not None and commits is not None:
-            stored = answer_cache.load(commits)
+        stored_answers: StoredAnswers | None = None
+        if cache and follows is None and not backend.features.is_recorded():
+            stored_answers = await StoredAnswers.open(backend, question, scope, revision=revision)
+            stored = stored_answers.load()
             if stored is not None:
-                cached = DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
+                cached = stored_answer(stored)
                 self._last_answer, self._read_last = cached, lambda: cached
                 return cached
 
@@ -139,34 +129,31 @@ class ConversationMethods:
         if follows is not None:
             arguments["identifier"] = follows
 
-        state, attributes = AskState(question), dict[str, Any]()
+        request = _QuestionRequest(backend, arguments)
         try:
-            await watch(state, _ask(backend, arguments, state, attributes, timeout_s), progress, 0.3, client=self)
+            await watch(request.state, request.run(timeout_s), progress, 0.3, client=self)
         except TransportError as error:
-            stored = None if answer_cache is None else answer_cache.newest()
-            if stored is None or attributes:
+            stored = None if stored_answers is None else stored_answers.newest()
+            if stored is None or request.attributes:
                 raise
             notice = f"The service can't be reached ({error}); this is the newest stored answer."
-            stored = {**stored, "notices": [*stored.get("notices", ()), notice]}
-            return DeepSearchAnswer(stored, base_url=base_url, asker=self, cached=True)
+            return stored_answer({**stored, "notices": [*stored.get("notices", ()), notice]})
         finally:
             # Also after an interrupt, for `last`.
             interrupted = {"status": "interrupted", "title": question, "questions": [{"question": question}]}
-            answer = DeepSearchAnswer(interrupted | attributes, base_url=base_url, asker=self, turns=state.turns)
+            details = interrupted | request.attributes
+            answer = DeepSearchAnswer(details, base_url=base_url, asker=self, turns=request.state.turns)
             self._last_answer, self._read_last = answer, lambda: self._last_answer
 
         # An answer that changes with time may be another one tomorrow, over the same commits.
         is_final = answer.status == "complete" and not answer.stats.get("changes")
-        if answer_cache is not None and is_final:
-            if not backend.local:
-                answer_cache.store(_answered_of(attributes), answer.to_dict())
-            elif commits is not None:
-                answer_cache.store(commits, answer.to_dict())
+        if stored_answers is not None and is_final:
+            stored_answers.store(answer.to_dict(), request.attributes["questions"])
 
         return answer
 
     async def deepsearch_read(
-        self: Asking, identifier: str | int, *, progress: ProgressChoice = None
+        self: ConversationCaller, identifier: str | int, *, progress: ProgressChoice = None
     ) -> DeepSearchAnswer:
         """Read a conversation that you own or that was shared with you.
 
@@ -188,9 +175,10 @@ class ConversationMethods:
             For an invalid identifier, and for a conversation that doesn't exist or isn't shared with you.
         """
         backend = self.backend
-        state, attributes = AskState(f"deepsearch_read({identifier!r})"), dict[str, Any]()
+        state = AskState(f"deepsearch_read({identifier!r})")
+        attributes: dict[str, Any] = {}
 
-        async def work() -> None:
+        async def read() -> None:
             try:
                 answer = await backend.call("deepsearch_read", {"identifier": str(identifier)}, state.update)
             except asyncio.CancelledError:
@@ -203,7 +191,7 @@ class ConversationMethods:
             attributes.update(conversation_facts(answer))
             state.finish(answer)
 
-        await watch(state, work(), progress, 0.5, client=self)
+        await watch(state, read(), progress, 0.5, client=self)
         attributes["read_token"] = attributes.get("read_token") or ("" if attributes.get("url") else str(identifier))
         conversation = {"status": "interrupted", "title": "", "questions": ()} | attributes
         return DeepSearchAnswer(conversation, base_url="" if backend.local else backend.name, asker=self)
@@ -239,7 +227,7 @@ class ConversationMethods:
         )
 
     async def deepsearch_update(
-        self: Asking,
+        self: ConversationCaller,
         conversation: DeepSearchAnswer | str,
         *,
         title: str | None = None,
@@ -268,7 +256,7 @@ class ConversationMethods:
         await self._deepsearch_change(conversation, progress, title=title, starred=starred, shared=shared)
 
     async def deepsearch_cancel(
-        self: Asking, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
+        self: ConversationCaller, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
     ) -> None:
         """Cancel the question that a conversation of your own works on; nothing happens if it works on none.
 
@@ -287,7 +275,7 @@ class ConversationMethods:
         await self._deepsearch_change(conversation, progress, cancel=True)
 
     async def deepsearch_delete(
-        self: Asking, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
+        self: ConversationCaller, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
     ) -> None:
         """Delete a conversation of your own, for everyone.
 
@@ -306,7 +294,7 @@ class ConversationMethods:
         await self._deepsearch_change(conversation, progress, delete=True)
 
     async def deepsearch_reset_link(
-        self: Asking, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
+        self: ConversationCaller, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
     ) -> str:
         """Replace the link of a conversation of your own, and return the new address; the former one stops working.
 
@@ -331,7 +319,7 @@ class ConversationMethods:
         return address_of(attributes)
 
     async def _deepsearch_change(
-        self: Asking, conversation: DeepSearchAnswer | str, progress: ProgressChoice = None, **changes: Any
+        self: ConversationCaller, conversation: DeepSearchAnswer | str, progress: ProgressChoice = None, **changes: Any
     ) -> Mapping[str, Any]:
         """Change a conversation and its answer; `last` stays, because a change returns no result."""
         identifier = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
@@ -373,97 +361,76 @@ def _scope(repos: Texts | None, revision: str | None) -> dict[str, Any]:
     return scope
 
 
-def _asker(backend: Backend) -> str:
-    """Return who answers: two askers with the same text give the same answer to a question."""
-    if not backend.local:
-        return f"{backend.name} {backend.features.credential_id}"
-    return f"{backend.name} {os.environ.get('SOURCELIGHT_MODEL', '')} {installed_files()}"
+class _QuestionRequest:
+    """One question at a backend, from its call until its answer.
 
+    Attributes
+    ----------
+    state
+        The state that progress displays.
+    attributes
+        The conversation, as far as it has arrived: also after an interrupt.
+    """
 
-async def _pins(backend: Backend, revision: str | None) -> list[_Pin] | None:
-    """Return names and commits of the repositories that a question would cover, or None if unknown."""
-    if revision is not None and not _COMMIT_ID.fullmatch(revision):
-        return None
-    repositories = await backend.repositories()
-    pins: list[_Pin] = [(repository.name, repository.commit) for repository in repositories]
-    return pins if all(commit for _, commit in pins) else None
+    def __init__(self, backend: Backend, arguments: Mapping[str, Any]) -> None:
+        self.state = AskState(arguments["question"])
+        self.attributes: dict[str, Any] = {}
+        self._backend = backend
+        self._arguments = arguments
 
+    async def run(self, timeout_s: float | None) -> None:
+        """Ask the question, and wait for its answer for `timeout_s` seconds."""
+        try:
+            name = "deepsearch_follow_up" if "identifier" in self._arguments else "deepsearch"
+            answer = await self._backend.call(name, self._arguments, self.state.update)
+            self.attributes.update(conversation_facts(answer, self._arguments["question"]))
+            is_running = self.attributes["status"] == "running"
+            self.state.address = self.attributes["url"] if is_running else ""
+            if is_running:
+                answer = await self._poll(timeout_s)
+        except asyncio.CancelledError:
+            self.state.interrupt()
+            self.attributes["status"] = "interrupted"
+            raise
+        except Exception as exc:
+            self.state.fail(str(exc))
+            raise
 
-def _answered_of(attributes: Mapping[str, Any]) -> list[_Pin]:
-    """Return the repositories and commits that an answer names as its source."""
-    pins: set[_Pin] = set()
-    for question in attributes["questions"]:
-        for pin in question.get("pins") or ():
-            pins.add((str(pin.get("repository")), str(pin.get("commit"))))
+        # Progress counts an answer as a whole one if its question is answered, however many rows it has.
+        is_complete = self.attributes["status"] == "complete"
+        self.state.finish(ToolResult(answer.columns, answer.table, answer.attributes, is_complete, answer.notices))
 
-    return sorted(pins)
+    async def _poll(self, timeout_s: float | None) -> ToolResult:
+        """Read the conversation until its last question is answered, less and less often."""
+        question_count = len(self.attributes["questions"])
+        loop = asyncio.get_running_loop()
+        deadline = None if timeout_s is None else loop.time() + timeout_s
+        for wait_s in chain(_WAITS_S, repeat(_WAITS_S[-1])):
+            if deadline is not None and loop.time() + wait_s > deadline:
+                break
 
+            await asyncio.sleep(wait_s)
+            identifier = self.attributes["url"] or self.attributes["read_token"]
+            answer = await self._backend.call("deepsearch_read", {"identifier": identifier})
+            conversation = conversation_facts(answer)
+            questions = conversation["questions"]
+            if conversation["status"] == "running" or len(questions) < question_count:
+                continue
+            if not questions or not _is_answered(questions[-1]):
+                continue
 
-async def _ask(
-    backend: Backend,
-    arguments: Mapping[str, Any],
-    state: AskState,
-    attributes: dict[str, Any],
-    timeout_s: float | None,
-) -> None:
-    """Ask a question and wait for its answer; fills `attributes`, also after an interrupt."""
-    try:
-        name = "deepsearch_follow_up" if "identifier" in arguments else "deepsearch"
-        answer = await backend.call(name, arguments, state.update)
-        attributes.update(conversation_facts(answer, arguments["question"]))
-        state.address = attributes["url"] if attributes["status"] == "running" else ""
-        if attributes["status"] == "running":
-            answer = await _poll(backend, attributes, timeout_s, len(attributes["questions"]))
-    except asyncio.CancelledError:
-        state.interrupt()
-        attributes["status"] = "interrupted"
-        raise
-    except Exception as exc:
-        state.fail(str(exc))
-        raise
+            # The read has the whole conversation; this answer is its last question.
+            conversation["questions"] = [dict(questions[-1])]
+            conversation["rows"] = [row for row in conversation["rows"] if row["question_number"] == len(questions)]
+            for name in ("url", "read_token"):
+                conversation[name] = self.attributes[name] or conversation[name]
 
-    state.finish(_countable(attributes, answer))
+            self.attributes.update(conversation)
+            return answer
 
-
-async def _poll(
-    backend: Backend, attributes: dict[str, Any], timeout_s: float | None, question_count: int
-) -> ToolResult:
-    """Read a conversation until its last question is answered, less and less often."""
-    loop = asyncio.get_running_loop()
-    deadline = None if timeout_s is None else loop.time() + timeout_s
-    attempt = 0
-    while True:
-        wait_s = _WAITS_S[min(attempt, len(_WAITS_S) - 1)]
-        if deadline is not None and loop.time() + wait_s > deadline:
-            return ToolResult("conversation", table_of("conversation", 0), {}, complete=False)
-
-        await asyncio.sleep(wait_s)
-        attempt += 1
-        identifier = attributes["url"] or attributes["read_token"]
-        answer = await backend.call("deepsearch_read", {"identifier": identifier})
-        conversation = conversation_facts(answer)
-        questions = conversation["questions"]
-        if conversation["status"] == "running" or len(questions) < question_count:
-            continue
-        if not questions or not _is_answered(questions[-1]):
-            continue
-
-        # The read has the whole conversation; this answer is its last question.
-        conversation["questions"] = [dict(questions[-1])]
-        conversation["rows"] = [row for row in conversation["rows"] if row["question_number"] == len(questions)]
-        for name in ("url", "read_token"):
-            conversation[name] = attributes[name] or conversation[name]
-
-        attributes.update(conversation)
-        return answer
+        return ToolResult("conversation", table_of("conversation", 0), {}, complete=False)
 
 
 def _is_answered(question: Mapping[str, Any]) -> bool:
     has_answer = bool(str(question.get("answer") or "").strip())
     return has_answer or bool(question.get("error"))
-
-
-def _countable(attributes: Mapping[str, Any], answer: ToolResult) -> ToolResult:
-    """Return the answer as the painter counts it."""
-    complete = attributes["status"] == "complete"
-    return ToolResult(answer.columns, answer.table, answer.attributes, complete, answer.notices)
