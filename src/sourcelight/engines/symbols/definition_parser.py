@@ -7,19 +7,18 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.cells.magics import mask_script
+from sourcelight.engines.symbols.captures import DECLARATION, Captures, OrderedDefinition, order_definitions
 from sourcelight.engines.symbols.grammars import GRAMMARS, KINDS, load_grammar
 from sourcelight.engines.symbols.import_parser import Import, read_imports
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
+    from tree_sitter import Tree
 
 MAX_FILE_BYTES = 1024 * 1024
 """Bytes above which a file is not parsed: generated or bundled text, at 10 MB/s."""
@@ -27,34 +26,20 @@ MAX_FILE_BYTES = 1024 * 1024
 MAX_SECONDS = 5.0
 """Seconds after which parsing a file stops; only text that is made to be slow takes that long."""
 
-MAX_NAME_BYTES = 1024
-"""Maximum bytes of a name; longer ones are dropped."""
-
-DECLARATION = 1
-"""Flag of a prototype: the function has its body elsewhere."""
-
 COLUMNS = ("offset", "line", "begin_line", "end_line", "parent", "kind", "flags")
-
-_FUNCTIONS = frozenset({"function", "method", "constructor", "local"})
-_CLASSES = frozenset({"class", "struct", "interface", "enum", "object", "scope", "typedef"})
-_HOLDERS = _FUNCTIONS | _CLASSES | {"module", "namespace"}
-_VALUES = frozenset({"variable", "constant", "field", "property"})
-_NAMED_BY_TYPEDEF = frozenset({"struct", "class", "enum", "typedef"})
-_UNTITLED = frozenset({"local", "scope"})
-_SHOWN_AS = {"typedef": "class", "declaration": "function"}
-_CODES = {name: KINDS.index(_SHOWN_AS.get(name, name)) for name in (*KINDS, *_SHOWN_AS)}
+"""Columns of `FileDefinitions.rows`."""
 
 _READ_BYTES = 2 * 1024
 """Bytes per read of the parser. Each `node.text` is a read as well: it takes 7 µs, but 2 ms with reads of 64 KiB."""
 
-_MAX_QUERY_STATES = 1 << 16
-_MAX_UNCHECKED_BYTES = 8 * 1024
 _MAX_LOOSE_TOKENS = 4096
-_CPP = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)(?![\w-])", re.MULTILINE)
-_PYTHON_DEFINITIONS = {"function_definition": "function", "class_definition": "class"}
+"""Tokens of one node that the grammar could not join, above which a query would take too long."""
 
-_HOLDS_NAMES = re.compile(rb"\b(?:def|class|import|type)\b")
-_SIMPLE = frozenset({"comment", "return_statement", "pass_statement", "assert_statement", "raise_statement"})
+_MAX_UNCHECKED_BYTES = 8 * 1024
+"""Size up to which a text is too short to have so many tokens in one node that a query is slow."""
+
+_CPP = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)(?![\w-])", re.MULTILINE)
+"""The start of a line of C++ that is no line of C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +73,7 @@ class FileDefinitions:
     """The definitions of one file, in the order of where they begin.
 
     `rows` has the columns `COLUMNS`: byte offset of the name, its line, first and last line of the whole (all lines
-    1-based), place of the parent plus one (0: none), place of the kind in `KINDS`, and flags. `incomplete` is the
+    1-based), index of the parent plus one (0: none), index of the kind in `KINDS`, and flags. `incomplete` is the
     reason why there may be more: ``too-large``, ``timed-out`` or ``unparsable``. `imports` is what the file imports, in
     order.
     """
@@ -150,10 +135,12 @@ def text_definitions(language: str, data: bytes, *, max_seconds: float = MAX_SEC
     if len(data) > _MAX_UNCHECKED_BYTES and tree.root_node.has_error and _is_unparsable(tree):
         return FileDefinitions(incomplete="unparsable")
 
-    nodes: list[Node] = []
-    ordered = _order_definitions(_capture(language, tree, data, nodes), GRAMMARS[language].constructor)
+    captures = Captures(data)
+    roots = captures.read_python(tree.root_node) if language == "Python" else [tree.root_node]
+    captures.run_query(language, roots)
+    ordered = order_definitions(captures.definitions(), GRAMMARS[language].constructor)
     file_definitions = _to_rows(ordered, data, "unparsable" if tree.root_node.is_error else "")
-    file_definitions.imports = read_imports(language, nodes, data)
+    file_definitions.imports = read_imports(language, captures.imports, data)
     return file_definitions
 
 
@@ -218,200 +205,8 @@ def _is_unparsable(tree: Tree) -> bool:
     return False
 
 
-_Capture = tuple[int, int, int, str, bytes, bytes]
-"""First byte, negated end, byte of the name, kind, name, container."""
-
-
-def _capture(language: str, tree: Tree, data: bytes, imported: list[Node]) -> list[_Capture]:
-    """Run the query: one entry for each named node; imports are added to `imported`."""
-    from tree_sitter import QueryCursor
-
-    by_place: dict[int, tuple[int, _Capture]] = {}
-    outer: dict[int, int] = {}
-    unnamed: list[_Capture] = []
-    cursor = QueryCursor(load_grammar(language)[1], match_limit=_MAX_QUERY_STATES)
-    roots = [tree.root_node]
-    if language == "Python":
-        roots = _python_parts(tree.root_node, data, by_place, outer)
-
-    # No progress_callback here: with one, tree-sitter 0.26.1 for Python crashes the process. Size bounds the time.
-    for pattern, captures in chain.from_iterable(map(cursor.matches, roots)):
-        names = captures.pop("name", None)
-        if names is None:
-            if "import" in captures:
-                imported += captures["import"][:1]
-            elif captures:
-                kind, nodes = captures.popitem()
-                start, end = nodes[0].byte_range
-                unnamed.append((start, -end, start, kind, b"", b""))
-            continue
-
-        container = captures.pop("container", None) if len(captures) > 1 else None
-        if not captures:
-            continue
-
-        kind, nodes = captures.popitem()
-        name_start, name_end = names[0].byte_range
-        if kind == "outer":
-            outer[name_start] = nodes[0].start_byte
-            continue
-
-        # Several patterns of the query may capture one name; the first pattern in the query wins.
-        if name_start in by_place and by_place[name_start][0] <= pattern:
-            continue
-
-        name = _first_line(data[name_start:name_end])
-        if not name:
-            continue
-
-        container_name = b""
-        if container is not None:
-            start, end = container[0].byte_range
-            container_name = _first_line(data[start:end])
-
-        start, end = nodes[0].byte_range
-        by_place[name_start] = pattern, (start, -end, name_start, kind, name, container_name)
-
-    entries = [entry for _, entry in by_place.values()]
-    if outer:
-        entries = [(outer.get(entry[0], entry[0]), *entry[1:]) for entry in entries]
-
-    return entries + unnamed
-
-
-def _python_parts(
-    root: Node, data: bytes, by_place: dict[int, tuple[int, _Capture]], outer: dict[int, int]
-) -> list[Node]:
-    """Read functions and classes of Python without the query, and give the nodes that are left for it.
-
-    Most text is in functions without a nested definition or import. The query would visit every node of them, which
-    takes a quarter of the time of parsing.
-    """
-    remaining = []
-    pending = [root]
-    while pending:
-        for node in pending.pop().named_children:
-            kind = node.type
-            if kind in _SIMPLE:
-                continue
-
-            definition = node.child_by_field_name("definition") if kind == "decorated_definition" else node
-            captured = _PYTHON_DEFINITIONS.get(definition.type) if definition is not None else None
-            name = definition.child_by_field_name("name") if captured is not None and definition is not None else None
-            body = definition.child_by_field_name("body") if name is not None and definition is not None else None
-            if captured is None or definition is None or name is None or body is None or name.type != "identifier":
-                remaining.append(node)
-                continue
-
-            start, end = definition.byte_range
-            if captured == "function" and definition.has_error:
-                remaining.append(node)
-                continue
-
-            name_start, name_end = name.byte_range
-            name_bytes = _first_line(data[name_start:name_end])
-            if not name_bytes:
-                remaining.append(node)
-                continue
-
-            # A decorated definition begins with its decorator, as editors show it.
-            if definition is not node:
-                outer[start] = node.start_byte
-
-            # -1 comes before every pattern of the query, so the query can't replace this entry.
-            by_place[name_start] = -1, (start, -end, name_start, captured, name_bytes, b"")
-            if captured == "class":
-                pending.append(body)
-            # Most function bodies define nothing; a search in their bytes spares the query over them, which is most of
-            # the time.
-            elif _HOLDS_NAMES.search(data, body.start_byte, end):
-                remaining.append(body)
-
-    return remaining
-
-
-def _first_line(name: bytes) -> bytes:
-    """Return the first line of a name; empty if it is not a name."""
-    name = name.split(b"\n", 1)[0].strip()
-    return name if len(name) <= MAX_NAME_BYTES else b""
-
-
-_Ordered = tuple[int, int, int, int, int, int, bytes, bytes]
-"""First byte, end, byte of the name, parent plus one, kind code, flags, name, container."""
-
-
-class _Holder(NamedTuple):
-    """A node that may contain definitions: its end, kind, index among the definitions plus one (0: none), and name."""
-
-    end: int
-    kind: str
-    position: int = 0
-    name: bytes = b""
-
-
-_NO_HOLDER = _Holder(0, "")
-
-
-def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Ordered]:
-    """Sort the definitions, find what holds each, and drop what only functions see."""
-    # By start, then the longest first: a holder comes before what it holds, so one stack is enough.
-    captures.sort(key=itemgetter(0, 1, 2))
-    entries: list[_Ordered] = []
-    values: set[tuple[int, bytes]] = set()
-    stack = [_NO_HOLDER]
-    for start, negated_end, name_start, captured, name, container in captures:
-        end = -negated_end
-        # The first entry is a sentinel that never ends: everything without another holder is in the file.
-        while len(stack) > 1 and stack[-1].end <= start:
-            stack.pop()
-
-        holder = stack[-1]
-        if captured in _UNTITLED:
-            named_holder = (
-                _Holder(end=end, kind=captured, position=0, name=name) if captured == "scope" else _nearest_named(stack)
-            )
-            stack.append(_Holder(end, captured, named_holder.position, named_holder.name))
-            continue
-
-        # In ``typedef struct node {…} node_t`` the struct isn't a member of the typedef: both have the same container.
-        if holder.kind == "typedef" and captured in _NAMED_BY_TYPEDEF:
-            holder = stack[-2]
-
-        kind = _kind_within(captured, holder.kind)
-        if constructor and name == constructor and kind == "method":
-            kind = "constructor"
-
-        named_parent = _nearest_named(stack) if holder.kind == "local" else holder
-        if kind in _VALUES:
-            # Local variables are dropped, and of several assignments to one name only the first defines it.
-            if holder.kind in _FUNCTIONS or (named_parent.position, name) in values:
-                continue
-            values.add((named_parent.position, name))
-
-        flags = DECLARATION if captured == "declaration" else 0
-        entries.append(
-            (start, end, name_start, named_parent.position, _CODES[kind], flags, name, container or named_parent.name)
-        )
-        if kind in _HOLDERS and not flags:
-            stack.append(_Holder(end, kind, len(entries), name))
-
-    return entries
-
-
-def _kind_within(kind: str, holder: str) -> str:
-    if holder not in _CLASSES:
-        return kind
-    if kind in {"function", "declaration"}:
-        return "method"
-    return "field" if kind == "variable" else kind
-
-
-def _nearest_named(stack: list[_Holder]) -> _Holder:
-    return next(holder for holder in reversed(stack) if holder.kind != "local")
-
-
-def _to_rows(ordered: list[_Ordered], data: bytes, incomplete: str) -> FileDefinitions:
-    """Turn byte ranges into lines."""
+def _to_rows(ordered: list[OrderedDefinition], data: bytes, incomplete: str) -> FileDefinitions:
+    """Return the definitions as rows, with lines instead of byte ranges."""
     if not ordered:
         return FileDefinitions(incomplete=incomplete)
 

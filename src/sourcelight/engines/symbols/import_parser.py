@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -45,8 +45,11 @@ QUERIES: Mapping[str, str] = {
 }
 """Tree-sitter queries by display name of the language, added to the queries of definitions."""
 
-# Comments, wildcards and letters beyond ASCII don't match; `_python_nodes` reads those imports.
-_PLAIN = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
+_PYTHON_IMPORT = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
+"""An import of Python without comments, wildcards or letters beyond ASCII; `_python_nodes` reads all others."""
+
+_SCALA_COMMAS = re.compile(rb",(?![^{]*\})")
+"""Commas between imports of Scala; those inside braces separate the members of one: ``a.{b, c}``."""
 
 _SPACES = re.compile(rb"\s+")
 
@@ -66,7 +69,12 @@ class Import:
     line: int
 
 
-_Part = tuple[bytes, bytes, bytes]
+class _Names(NamedTuple):
+    """The names of an import; see `Import`."""
+
+    module: bytes
+    member: bytes = b""
+    alias: bytes = b""
 
 
 def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
@@ -78,37 +86,40 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
     imports = []
     for node in sorted(nodes, key=lambda node: node.start_byte):
         line = node.start_point[0] + 1
-        for module, member, alias in reader(node, data):
-            if (
-                module
-                and max(len(module), len(member), len(alias)) <= MAX_NAME_BYTES
-                # Tables separate texts by newlines, so a text with one would shift all texts after it.
-                and b"\n" not in module + member + alias
-            ):
-                imports.append(
-                    Import(module=_to_text(module), member=_to_text(member), alias=_to_text(alias), line=line)
-                )
+        for names in reader(node, data):
+            if _can_be_stored(names):
+                module, member, alias = (name.decode(errors="replace") for name in names)
+                imports.append(Import(module=module, member=member, alias=alias, line=line))
 
     return imports
 
 
-def _to_text(text: bytes) -> str:
-    return text.decode(errors="replace")
+def _can_be_stored(names: _Names) -> bool:
+    if not names.module or max(map(len, names)) > MAX_NAME_BYTES:
+        return False
+    # Tables separate texts by newlines, so a text with one would shift all texts after it.
+    return not any(b"\n" in name for name in names)
 
 
-def _python(node: Node, data: bytes) -> Iterator[_Part]:
-    # Most imports are plain words and commas: a regular expression reads them faster than the nodes do.
-    simple = None if node.has_error else _PLAIN.fullmatch(_text(node, data))
-    parts = [part.split() for part in simple[2].split(b",")] if simple is not None else []
-    if simple is None or any(len(words) > 1 and (len(words) != 3 or words[1] != b"as") for words in parts):
+def _python(node: Node, data: bytes) -> Iterator[_Names]:
+    # Most imports are words and commas: a regular expression reads them faster than the nodes do.
+    match = None if node.has_error else _PYTHON_IMPORT.fullmatch(_text(node, data))
+    imported = [] if match is None else [part.split() for part in match[2].split(b",")]
+    if match is None or not all(map(_is_name_with_alias, imported)):
         yield from _python_nodes(node, data)
         return
 
-    module = simple[1]
-    for words in parts:
-        if words:
-            alias = words[2] if len(words) == 3 else b""
-            yield (words[0], b"", alias) if module is None else (module, words[0], alias)
+    module = match[1]
+    for words in filter(None, imported):
+        alias = words[2] if len(words) == 3 else b""
+        yield _Names(words[0], alias=alias) if module is None else _Names(module, words[0], alias)
+
+
+def _is_name_with_alias(words: list[bytes]) -> bool:
+    """Return whether words are ``name`` or ``name as alias``, or nothing, as behind a comma at the end."""
+    if len(words) == 3:
+        return words[1] == b"as"
+    return len(words) < 2
 
 
 def _text(node: Node | None, data: bytes) -> bytes:
@@ -119,125 +130,152 @@ def _text(node: Node | None, data: bytes) -> bytes:
     return data[start:end]
 
 
-def _python_nodes(node: Node, data: bytes) -> Iterator[_Part]:
+def _python_nodes(node: Node, data: bytes) -> Iterator[_Names]:
     source = node.child_by_field_name("module_name")
     module = _text(source, data).replace(b" ", b"")
     for child in node.named_children:
         if source is not None and child.start_byte == source.start_byte:
             continue
+
         if child.type == "wildcard_import":
-            yield module, b"*", b""
-            continue
-        name = child.child_by_field_name("name") if child.type == "aliased_import" else child
-        alias = _text(child.child_by_field_name("alias"), data)
-        if child.type in {"aliased_import", "dotted_name"}:
-            yield (module, _text(name, data), alias) if source is not None else (_text(name, data), b"", alias)
+            yield _Names(module, b"*")
+        elif child.type in {"aliased_import", "dotted_name"}:
+            name_node = child.child_by_field_name("name") if child.type == "aliased_import" else child
+            name = _text(name_node, data)
+            alias = _text(child.child_by_field_name("alias"), data)
+            yield _Names(name, alias=alias) if source is None else _Names(module, name, alias)
 
 
-def _go(node: Node, data: bytes) -> Iterator[_Part]:
+def _go(node: Node, data: bytes) -> Iterator[_Names]:
+    module = _unquote(node.child_by_field_name("path"), data)
     alias = _text(node.child_by_field_name("name"), data)
-    yield _unquote(node.child_by_field_name("path"), data), b"*" if alias == b"." else b"", alias.replace(b".", b"")
+    # ``import . "fmt"`` makes all names of the package visible without a prefix.
+    yield _Names(module, member=b"*" if alias == b"." else b"", alias=alias.replace(b".", b""))
 
 
 def _unquote(node: Node | None, data: bytes) -> bytes:
     return _text(node, data).strip(b"\"'`")
 
 
-def _ecmascript(node: Node, data: bytes) -> Iterator[_Part]:
+def _ecmascript(node: Node, data: bytes) -> Iterator[_Names]:
     source = node.child_by_field_name("source")
     if source is None:
+        # A call: ``require("a")`` or ``import("a")``.
         arguments = node.child_by_field_name("arguments")
-        first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-        yield _unquote(first, data), b"", b""
+        yield _Names(_unquote(_first_child(arguments), data))
         return
 
     module = _unquote(source, data)
-    clause = next((child for child in node.named_children if child.type in {"import_clause", "export_clause"}), None)
+    clause = _child_of_type(node, "import_clause", "export_clause")
     if clause is None:
-        star = next((child for child in node.named_children if child.type == "namespace_export"), None)
-        yield module, b"*" if node.type == "export_statement" else b"", _last(star, data)
+        # ``import "a"`` has only effects; ``export * from "a"`` and ``export * as b from "a"`` export all names.
+        namespace = _child_of_type(node, "namespace_export")
+        yield _Names(module, b"*" if node.type == "export_statement" else b"", _last_child_text(namespace, data))
         return
 
     parts = clause.named_children if clause.type == "import_clause" else [clause]
     for part in parts:
         if part.type == "identifier":
-            yield module, b"default", _text(part, data)
+            yield _Names(module, b"default", _text(part, data))
         elif part.type == "namespace_import":
-            yield module, b"*", _last(part, data)
+            yield _Names(module, b"*", _last_child_text(part, data))
         else:
-            for specifier in part.named_children:
-                name = specifier.child_by_field_name("name")
-                if name is not None:
-                    yield module, _text(name, data), _text(specifier.child_by_field_name("alias"), data)
+            yield from _specifiers(part, module, data)
 
 
-def _last(node: Node | None, data: bytes) -> bytes:
+def _specifiers(clause: Node, module: bytes, data: bytes) -> Iterator[_Names]:
+    """Read the names between braces: ``{ a, b as c }``."""
+    for specifier in clause.named_children:
+        name = specifier.child_by_field_name("name")
+        if name is not None:
+            yield _Names(module, _text(name, data), _text(specifier.child_by_field_name("alias"), data))
+
+
+def _first_child(node: Node | None) -> Node | None:
+    return node.named_children[0] if node is not None and node.named_children else None
+
+
+def _child_of_type(node: Node, *types: str) -> Node | None:
+    return next((child for child in node.named_children if child.type in types), None)
+
+
+def _last_child_text(node: Node | None, data: bytes) -> bytes:
     if node is not None and node.named_children:
         return _text(node.named_children[-1], data)
     return b""
 
 
-def _dotted_parts(node: Node, data: bytes) -> Iterator[_Part]:
+def _dotted(node: Node, data: bytes) -> Iterator[_Names]:
     """Read imports: ``import a.b.C;``, ``import static a.b.C.*``, ``using X = A.B;``, ``import a.b.C as D``."""
-    text = _SPACES.sub(b" ", _text(node, data)).strip(b" ;")
-    words = text.split(b" ")
+    words = _SPACES.sub(b" ", _text(node, data)).strip(b" ;").split(b" ")
     while words and words[0] in {b"import", b"static", b"using", b"global", b"unsafe"}:
         words.pop(0)
 
-    text = b" ".join(words)
+    name = b" ".join(words)
     alias = b""
-    if b" as " in text:
-        text, _, alias = text.partition(b" as ")
-    elif b" = " in text:
-        alias, _, text = text.partition(b" = ")
+    if b" as " in name:
+        name, _, alias = name.partition(b" as ")
+    elif b" = " in name:
+        alias, _, name = name.partition(b" = ")
 
-    text = text.replace(b" ", b"")
+    name = name.replace(b" ", b"")
+    alias = alias.strip()
     if node.type == "using_directive":
-        yield text, b"", alias.strip()
-        return
-
-    module, _, member = text.rpartition(b".")
-    yield (module, member, alias.strip()) if module else (member, b"", alias.strip())
+        yield _Names(name, alias=alias)
+    else:
+        yield _split_member(name, b".", alias)
 
 
-def _scala(node: Node, data: bytes) -> Iterator[_Part]:
+def _split_member(name: bytes, separator: bytes, alias: bytes = b"") -> _Names:
+    """Return a name as a member of what precedes its last separator; without one, it is a module."""
+    module, _, member = name.rpartition(separator)
+    return _Names(module, member, alias) if module else _Names(member, alias=alias)
+
+
+def _scala(node: Node, data: bytes) -> Iterator[_Names]:
     text = _SPACES.sub(b" ", _text(node, data)).removeprefix(b"import ")
-    # Commas inside braces separate selectors (`a.{b, c}`), the others separate imports.
-    for part in re.split(rb",(?![^{]*\})", text):
-        module, _, member = part.strip().rpartition(b".")
-        for selector in member.strip(b"{} ").split(b","):
-            name, _, alias = selector.replace(b"=>", b" as ").partition(b" as ")
-            yield module, name.strip().replace(b"_", b"*") if name.strip() == b"_" else name.strip(), alias.strip()
+    for part in _SCALA_COMMAS.split(text):
+        module, _, members = part.strip().rpartition(b".")
+        for selector in members.strip(b"{} ").split(b","):
+            # Scala 2 writes ``b => c``, Scala 3 ``b as c``.
+            member, _, alias = selector.replace(b"=>", b" as ").partition(b" as ")
+            member = member.strip()
+            yield _Names(module, b"*" if member == b"_" else member, alias.strip())
 
 
-def _include(node: Node, data: bytes) -> Iterator[_Part]:
+def _include(node: Node, data: bytes) -> Iterator[_Names]:
     path = node.child_by_field_name("path")
-    yield _text(path, data).strip(b'"'), b"", b""
+    yield _Names(_text(path, data).strip(b'"'))
 
 
-def _php(node: Node, data: bytes) -> Iterator[_Part]:
+def _php(node: Node, data: bytes) -> Iterator[_Names]:
     for child in node.named_children:
         if child.type == "namespace_use_clause":
             name, _, alias = _SPACES.sub(b" ", _text(child, data)).partition(b" as ")
-            module, _, member = name.strip().rpartition(b"\\")
-            yield (module, member, alias) if module else (member, b"", alias)
+            yield _split_member(name.strip(), b"\\", alias)
 
 
-def _argument(node: Node, data: bytes) -> Iterator[_Part]:
-    arguments = node.child_by_field_name("arguments") or node
-    strings = arguments.named_children[1:] if node.type == "command" else arguments.named_children
-    relative = _text(node.child_by_field_name("method"), data) == b"require_relative"
-    yield (b"./" if relative else b"") + _unquote(strings[0] if strings else None, data), b"", b""
+def _call(node: Node, data: bytes) -> Iterator[_Names]:
+    """Read calls of Ruby and commands of shells: ``require "a"``, ``require_relative "a"``, ``source a``."""
+    if node.type == "command":
+        # The first child is the name of the command.
+        path = next(iter(node.named_children[1:]), None)
+    else:
+        path = _first_child(node.child_by_field_name("arguments") or node)
+
+    is_relative = _text(node.child_by_field_name("method"), data) == b"require_relative"
+    yield _Names((b"./" if is_relative else b"") + _unquote(path, data))
 
 
-def _rust(node: Node, data: bytes) -> Iterator[_Part]:
+def _rust(node: Node, data: bytes) -> Iterator[_Names]:
     if node.type == "mod_item":
         # `mod name;` includes the file of a submodule, which `use self::name` would name.
-        yield b"self", _text(node.child_by_field_name("name"), data), b""
+        yield _Names(b"self", _text(node.child_by_field_name("name"), data))
         return
 
     if node.type == "extern_crate_declaration":
-        yield _text(node.child_by_field_name("name"), data), b"", _text(node.child_by_field_name("alias"), data)
+        name = _text(node.child_by_field_name("name"), data)
+        yield _Names(name, alias=_text(node.child_by_field_name("alias"), data))
         return
 
     argument = node.child_by_field_name("argument")
@@ -250,44 +288,45 @@ def _rust(node: Node, data: bytes) -> Iterator[_Part]:
         if kind == "use_list":
             pending += [(prefix, child) for child in reversed(part.named_children)]
         elif kind == "scoped_use_list":
-            path = _text(part.child_by_field_name("path"), data)
             use_list = part.child_by_field_name("list")
             if use_list is not None:
-                pending.append((_join(prefix, path), use_list))
+                path = _text(part.child_by_field_name("path"), data)
+                pending.append((_join_paths(prefix, path), use_list))
         elif kind == "use_as_clause":
-            module, member = _split_path(_join(prefix, _text(part.child_by_field_name("path"), data)))
-            yield module, member, _text(part.child_by_field_name("alias"), data)
+            path = _text(part.child_by_field_name("path"), data)
+            alias = _text(part.child_by_field_name("alias"), data)
+            yield _split_path(_join_paths(prefix, path))._replace(alias=alias)
         elif kind == "use_wildcard":
-            yield _join(prefix, _text(part, data).removesuffix(b"*").removesuffix(b"::")), b"*", b""
+            path = _text(part, data).removesuffix(b"*").removesuffix(b"::")
+            yield _Names(_join_paths(prefix, path), b"*")
+        elif kind == "self":
+            yield _Names(prefix)
         elif kind not in {"line_comment", "block_comment"}:
-            full_path = prefix if kind == "self" else _join(prefix, _text(part, data))
-            module, member = (full_path, b"") if kind == "self" else _split_path(full_path)
-            yield module, member, b""
+            yield _split_path(_join_paths(prefix, _text(part, data)))
 
 
-def _join(prefix: bytes, path: bytes) -> bytes:
+def _join_paths(prefix: bytes, path: bytes) -> bytes:
     return prefix + b"::" + path if prefix and path else prefix or path
 
 
-def _split_path(path: bytes) -> tuple[bytes, bytes]:
-    module, _, member = _SPACES.sub(b"", path).rpartition(b"::")
-    return (module, member) if module else (member, b"")
+def _split_path(path: bytes) -> _Names:
+    return _split_member(_SPACES.sub(b"", path), b"::")
 
 
-_READERS: dict[str, Callable[[Node, bytes], Iterator[_Part]]] = {
+_READERS: dict[str, Callable[[Node, bytes], Iterator[_Names]]] = {
     "C": _include,
-    "C#": _dotted_parts,
+    "C#": _dotted,
     "C++": _include,
     "Go": _go,
-    "Java": _dotted_parts,
+    "Java": _dotted,
     "JavaScript": _ecmascript,
-    "Kotlin": _dotted_parts,
+    "Kotlin": _dotted,
     "PHP": _php,
     "Python": _python,
-    "Ruby": _argument,
+    "Ruby": _call,
     "Rust": _rust,
     "Scala": _scala,
-    "Shell": _argument,
+    "Shell": _call,
     "TSX": _ecmascript,
     "TypeScript": _ecmascript,
 }
