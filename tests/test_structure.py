@@ -45,7 +45,6 @@ LONG_MODULES = {
     "engines.history.search.tables": "columns of commits and changed lines as record batches",
     "engines.navigation.languages.c": "C and C++",
     "engines.navigation.languages.go.inference": "types of Go expressions",
-    "engines.navigation.languages.java": "Java",
     "engines.navigation.languages.python.inference": "types of Python expressions",
     "engines.navigation.languages.rust": "Rust",
     "engines.navigation.languages.typescript.inference": "types of TypeScript expressions",

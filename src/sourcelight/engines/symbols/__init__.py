@@ -1,7 +1,7 @@
 """Definitions and imports in source text: parsers per language, and tables of the definitions of many documents.
 
 Nothing here knows a query, a repository or a file on disk: `search/side_tables` stores the arrays. Start with
-`file_definitions`, which finds the definitions of one file, then `definition_parser` and `captures`, `table_builder` and
+`file_definitions`, which finds the definitions of one file, then `definition_parser`, `captures`, `table_builder` and
 `table`.
 """
 

@@ -69,7 +69,7 @@ class Import:
     line: int
 
 
-class _Names(NamedTuple):
+class _ImportNames(NamedTuple):
     """The names of an import; see `Import`."""
 
     module: bytes
@@ -94,14 +94,14 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
     return imports
 
 
-def _can_be_stored(names: _Names) -> bool:
+def _can_be_stored(names: _ImportNames) -> bool:
     if not names.module or max(map(len, names)) > MAX_NAME_BYTES:
         return False
     # Tables separate texts by newlines, so a text with one would shift all texts after it.
     return not any(b"\n" in name for name in names)
 
 
-def _python(node: Node, data: bytes) -> Iterator[_Names]:
+def _python(node: Node, data: bytes) -> Iterator[_ImportNames]:
     # Most imports are words and commas: a regular expression reads them faster than the nodes do.
     match = None if node.has_error else _PYTHON_IMPORT.fullmatch(_text(node, data))
     imported = [] if match is None else [part.split() for part in match[2].split(b",")]
@@ -112,7 +112,7 @@ def _python(node: Node, data: bytes) -> Iterator[_Names]:
     module = match[1]
     for words in filter(None, imported):
         alias = words[2] if len(words) == 3 else b""
-        yield _Names(words[0], alias=alias) if module is None else _Names(module, words[0], alias)
+        yield _ImportNames(words[0], alias=alias) if module is None else _ImportNames(module, words[0], alias)
 
 
 def _is_name_with_alias(words: list[bytes]) -> bool:
@@ -130,7 +130,7 @@ def _text(node: Node | None, data: bytes) -> bytes:
     return data[start:end]
 
 
-def _python_nodes(node: Node, data: bytes) -> Iterator[_Names]:
+def _python_nodes(node: Node, data: bytes) -> Iterator[_ImportNames]:
     source = node.child_by_field_name("module_name")
     module = _text(source, data).replace(b" ", b"")
     for child in node.named_children:
@@ -138,31 +138,31 @@ def _python_nodes(node: Node, data: bytes) -> Iterator[_Names]:
             continue
 
         if child.type == "wildcard_import":
-            yield _Names(module, b"*")
+            yield _ImportNames(module, b"*")
         elif child.type in {"aliased_import", "dotted_name"}:
             name_node = child.child_by_field_name("name") if child.type == "aliased_import" else child
             name = _text(name_node, data)
             alias = _text(child.child_by_field_name("alias"), data)
-            yield _Names(name, alias=alias) if source is None else _Names(module, name, alias)
+            yield _ImportNames(name, alias=alias) if source is None else _ImportNames(module, name, alias)
 
 
-def _go(node: Node, data: bytes) -> Iterator[_Names]:
+def _go(node: Node, data: bytes) -> Iterator[_ImportNames]:
     module = _unquote(node.child_by_field_name("path"), data)
     alias = _text(node.child_by_field_name("name"), data)
     # ``import . "fmt"`` makes all names of the package visible without a prefix.
-    yield _Names(module, member=b"*" if alias == b"." else b"", alias=alias.replace(b".", b""))
+    yield _ImportNames(module, member=b"*" if alias == b"." else b"", alias=alias.replace(b".", b""))
 
 
 def _unquote(node: Node | None, data: bytes) -> bytes:
     return _text(node, data).strip(b"\"'`")
 
 
-def _ecmascript(node: Node, data: bytes) -> Iterator[_Names]:
+def _ecmascript(node: Node, data: bytes) -> Iterator[_ImportNames]:
     source = node.child_by_field_name("source")
     if source is None:
         # A call: ``require("a")`` or ``import("a")``.
         arguments = node.child_by_field_name("arguments")
-        yield _Names(_unquote(_first_child(arguments), data))
+        yield _ImportNames(_unquote(_first_child(arguments), data))
         return
 
     module = _unquote(source, data)
@@ -170,25 +170,25 @@ def _ecmascript(node: Node, data: bytes) -> Iterator[_Names]:
     if clause is None:
         # ``import "a"`` has only effects; ``export * from "a"`` and ``export * as b from "a"`` export all names.
         namespace = _child_of_type(node, "namespace_export")
-        yield _Names(module, b"*" if node.type == "export_statement" else b"", _last_child_text(namespace, data))
+        yield _ImportNames(module, b"*" if node.type == "export_statement" else b"", _last_child_text(namespace, data))
         return
 
     parts = clause.named_children if clause.type == "import_clause" else [clause]
     for part in parts:
         if part.type == "identifier":
-            yield _Names(module, b"default", _text(part, data))
+            yield _ImportNames(module, b"default", _text(part, data))
         elif part.type == "namespace_import":
-            yield _Names(module, b"*", _last_child_text(part, data))
+            yield _ImportNames(module, b"*", _last_child_text(part, data))
         else:
             yield from _specifiers(part, module, data)
 
 
-def _specifiers(clause: Node, module: bytes, data: bytes) -> Iterator[_Names]:
+def _specifiers(clause: Node, module: bytes, data: bytes) -> Iterator[_ImportNames]:
     """Read the names between braces: ``{ a, b as c }``."""
     for specifier in clause.named_children:
         name = specifier.child_by_field_name("name")
         if name is not None:
-            yield _Names(module, _text(name, data), _text(specifier.child_by_field_name("alias"), data))
+            yield _ImportNames(module, _text(name, data), _text(specifier.child_by_field_name("alias"), data))
 
 
 def _first_child(node: Node | None) -> Node | None:
@@ -205,7 +205,7 @@ def _last_child_text(node: Node | None, data: bytes) -> bytes:
     return b""
 
 
-def _dotted(node: Node, data: bytes) -> Iterator[_Names]:
+def _dotted_name(node: Node, data: bytes) -> Iterator[_ImportNames]:
     """Read imports: ``import a.b.C;``, ``import static a.b.C.*``, ``using X = A.B;``, ``import a.b.C as D``."""
     words = _SPACES.sub(b" ", _text(node, data)).strip(b" ;").split(b" ")
     while words and words[0] in {b"import", b"static", b"using", b"global", b"unsafe"}:
@@ -221,18 +221,18 @@ def _dotted(node: Node, data: bytes) -> Iterator[_Names]:
     name = name.replace(b" ", b"")
     alias = alias.strip()
     if node.type == "using_directive":
-        yield _Names(name, alias=alias)
+        yield _ImportNames(name, alias=alias)
     else:
         yield _split_member(name, b".", alias)
 
 
-def _split_member(name: bytes, separator: bytes, alias: bytes = b"") -> _Names:
+def _split_member(name: bytes, separator: bytes, alias: bytes = b"") -> _ImportNames:
     """Return a name as a member of what precedes its last separator; without one, it is a module."""
     module, _, member = name.rpartition(separator)
-    return _Names(module, member, alias) if module else _Names(member, alias=alias)
+    return _ImportNames(module, member, alias) if module else _ImportNames(member, alias=alias)
 
 
-def _scala(node: Node, data: bytes) -> Iterator[_Names]:
+def _scala(node: Node, data: bytes) -> Iterator[_ImportNames]:
     text = _SPACES.sub(b" ", _text(node, data)).removeprefix(b"import ")
     for part in _SCALA_COMMAS.split(text):
         module, _, members = part.strip().rpartition(b".")
@@ -240,22 +240,22 @@ def _scala(node: Node, data: bytes) -> Iterator[_Names]:
             # Scala 2 writes ``b => c``, Scala 3 ``b as c``.
             member, _, alias = selector.replace(b"=>", b" as ").partition(b" as ")
             member = member.strip()
-            yield _Names(module, b"*" if member == b"_" else member, alias.strip())
+            yield _ImportNames(module, b"*" if member == b"_" else member, alias.strip())
 
 
-def _include(node: Node, data: bytes) -> Iterator[_Names]:
+def _include(node: Node, data: bytes) -> Iterator[_ImportNames]:
     path = node.child_by_field_name("path")
-    yield _Names(_text(path, data).strip(b'"'))
+    yield _ImportNames(_text(path, data).strip(b'"'))
 
 
-def _php(node: Node, data: bytes) -> Iterator[_Names]:
+def _php(node: Node, data: bytes) -> Iterator[_ImportNames]:
     for child in node.named_children:
         if child.type == "namespace_use_clause":
             name, _, alias = _SPACES.sub(b" ", _text(child, data)).partition(b" as ")
             yield _split_member(name.strip(), b"\\", alias)
 
 
-def _call(node: Node, data: bytes) -> Iterator[_Names]:
+def _call(node: Node, data: bytes) -> Iterator[_ImportNames]:
     """Read calls of Ruby and commands of shells: ``require "a"``, ``require_relative "a"``, ``source a``."""
     if node.type == "command":
         # The first child is the name of the command.
@@ -264,18 +264,18 @@ def _call(node: Node, data: bytes) -> Iterator[_Names]:
         path = _first_child(node.child_by_field_name("arguments") or node)
 
     is_relative = _text(node.child_by_field_name("method"), data) == b"require_relative"
-    yield _Names((b"./" if is_relative else b"") + _unquote(path, data))
+    yield _ImportNames((b"./" if is_relative else b"") + _unquote(path, data))
 
 
-def _rust(node: Node, data: bytes) -> Iterator[_Names]:
+def _rust(node: Node, data: bytes) -> Iterator[_ImportNames]:
     if node.type == "mod_item":
         # `mod name;` includes the file of a submodule, which `use self::name` would name.
-        yield _Names(b"self", _text(node.child_by_field_name("name"), data))
+        yield _ImportNames(b"self", _text(node.child_by_field_name("name"), data))
         return
 
     if node.type == "extern_crate_declaration":
         name = _text(node.child_by_field_name("name"), data)
-        yield _Names(name, alias=_text(node.child_by_field_name("alias"), data))
+        yield _ImportNames(name, alias=_text(node.child_by_field_name("alias"), data))
         return
 
     argument = node.child_by_field_name("argument")
@@ -298,9 +298,9 @@ def _rust(node: Node, data: bytes) -> Iterator[_Names]:
             yield _split_path(_join_paths(prefix, path))._replace(alias=alias)
         elif kind == "use_wildcard":
             path = _text(part, data).removesuffix(b"*").removesuffix(b"::")
-            yield _Names(_join_paths(prefix, path), b"*")
+            yield _ImportNames(_join_paths(prefix, path), b"*")
         elif kind == "self":
-            yield _Names(prefix)
+            yield _ImportNames(prefix)
         elif kind not in {"line_comment", "block_comment"}:
             yield _split_path(_join_paths(prefix, _text(part, data)))
 
@@ -309,18 +309,18 @@ def _join_paths(prefix: bytes, path: bytes) -> bytes:
     return prefix + b"::" + path if prefix and path else prefix or path
 
 
-def _split_path(path: bytes) -> _Names:
+def _split_path(path: bytes) -> _ImportNames:
     return _split_member(_SPACES.sub(b"", path), b"::")
 
 
-_READERS: dict[str, Callable[[Node, bytes], Iterator[_Names]]] = {
+_READERS: dict[str, Callable[[Node, bytes], Iterator[_ImportNames]]] = {
     "C": _include,
-    "C#": _dotted,
+    "C#": _dotted_name,
     "C++": _include,
     "Go": _go,
-    "Java": _dotted,
+    "Java": _dotted_name,
     "JavaScript": _ecmascript,
-    "Kotlin": _dotted,
+    "Kotlin": _dotted_name,
     "PHP": _php,
     "Python": _python,
     "Ruby": _call,
