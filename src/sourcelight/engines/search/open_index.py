@@ -340,6 +340,22 @@ class CheckedManifests:
     target_keys: frozenset[tuple[RepositoryKey, str]] = frozenset()
     checked_s: float = -RECHECK_INTERVAL_S
 
+    @classmethod
+    def of(
+        cls, targets: tuple[Target, ...], folder_of: Callable[[RepositoryKey], TextIndexFolder]
+    ) -> CheckedManifests | None:
+        """Return a check of now for targets whose indexes are current; None if a manifest was deleted meanwhile."""
+        files = []
+        for target in targets:
+            manifest_file = folder_of(target.repository.key).manifest_file
+            stamp = manifest_file.stamp
+            if stamp is None:
+                return None
+            files.append((manifest_file.path, *stamp))
+
+        target_keys = frozenset((target.repository.key, target.commit) for target in targets)
+        return cls(targets, files, target_keys, time.monotonic())
+
     @property
     def is_fresh(self) -> bool:
         """Whether it was a moment ago."""

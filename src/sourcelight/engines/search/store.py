@@ -1,4 +1,8 @@
-"""The indexes of all repositories on this machine, in one folder: update, open, search, status and pruning."""
+"""The indexes of all repositories on this machine, in one directory: update, open, search, status and pruning.
+
+Searches over many small repositories must cost little, so `IndexStore` remembers for a moment which manifests it has
+checked, and which targets it has opened from them.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +49,13 @@ from sourcelight.repos import RepositoryKey
 from sourcelight.repos.private_files import repair_private_folder
 
 _MAX_ATTEMPTS = 5
+"""Attempts to open an index while other processes replace it."""
 
-_SEEN_INTERVAL_S = 0.02
+_OPEN_INTERVAL_S = 0.02
 """Seconds for which a checked manifest is not checked again: a search checks all of them before it opens any."""
 
 _MAX_CACHED_GROUPS = 32
+"""Tuples of targets whose opened groups are cached: one for each scope that queries repeat."""
 
 
 class IndexStore:
@@ -83,18 +89,22 @@ class IndexStore:
         self.workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
         # The dicts below are read without the lock: a lookup of a dict is atomic, entries are immutable or thread-safe,
         # and a stale one costs another check. `_guard` is held only where two dicts must change together.
+        self._guard = threading.Lock()
         self._folders: dict[RepositoryKey, TextIndexFolder] = {}
+        # Indexes with missing or damaged files, which the next update builds again.
         self._damaged: set[RepositoryKey] = set()
+        # When a manifest was last checked, and the commit and the name of the view that were opened from it.
+        self._checked_s: dict[RepositoryKey, float] = {}
+        self._ready_views: dict[RepositoryKey, tuple[str, str]] = {}
+        # When a view was last marked as used, by its name.
+        self._last_marked_s: dict[str, float] = {}
+        # The targets whose manifests were checked together, and opened groups by the id of a tuple of targets.
+        self._checked = open_index.CheckedManifests()
         self._groups: dict[int, open_index.CheckedTargets] = {}
         self._open = open_index.OpenCommits(self._groups.clear)
         self._symbols = OpenTables(DEFINITIONS)
         self._corpora = open_index.CorpusCache()
         self._cells = CellSearch(self.open_targets, self._corpora, CellReader())
-        self._last_marked_s: dict[str, float] = {}
-        self._seen: dict[RepositoryKey, float] = {}
-        self._ready: dict[RepositoryKey, tuple[str, str]] = {}
-        self._checked = open_index.CheckedManifests()
-        self._guard = threading.Lock()
 
     # Searching.
 
@@ -162,8 +172,8 @@ class IndexStore:
         """
         commit = commit_of(target)
         key = target.repository.key
-        folder = self._folder(key)
-        snapshot = self._just_seen(folder, key, commit)
+        folder = self.repository_folder(key)
+        snapshot = self._just_checked(folder, key, commit)
         if snapshot is not None:
             return snapshot, commit
         # A reader takes no lock. Between reading the manifest and opening its files an update may delete them; then the
@@ -172,9 +182,9 @@ class IndexStore:
             try:
                 entry = folder.manifest().view_of(commit)
                 if entry is None:
-                    return self._still_open(folder, key, commit), commit
+                    return self._open_without_files(folder, key, commit), commit
                 self._mark_used(folder.path, entry.name)
-                self._ready[key] = commit, entry.name
+                self._ready_views[key] = commit, entry.name
                 return self._open.open(folder, target.repository, entry.name), commit
             except FileNotFoundError as error:
                 # Another process may have replaced the manifest meanwhile, and deleted the files of the old one.
@@ -184,16 +194,17 @@ class IndexStore:
             except IndexDamaged:
                 self._damaged.add(key)
                 raise
+
         # Not reached: the last attempt returns or raises. It is here for the type checker.
         raise AssertionError
 
-    def _still_open(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit:
+    def _open_without_files(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit:
         """Return the open index of a commit whose files have just been deleted; raises `SearchIndexError` for none.
 
         Its files stay mapped, so this search can finish. The next check rebuilds them.
         """
         self._forget_groups()
-        ready_commit, name = self._ready.get(key, ("", ""))
+        ready_commit, name = self._ready_views.get(key, ("", ""))
         snapshot = self._open.get(key, name) if ready_commit == commit else None
         if snapshot is None:
             raise SearchIndexError(str(folder.path), f"commit {commit[:12]} is not indexed yet")
@@ -205,14 +216,18 @@ class IndexStore:
         The groups of a tuple that was opened before are reused when all manifests have just been checked: a search over
         many small repositories would spend most of its time on opening them.
         """
-        checked, cached = self._checked, self._groups.get(id(targets))
+        checked = self._checked
+        cached = self._groups.get(id(targets))
         if cached is not None and cached.holds_for(targets, checked):
             yield from cached.groups
             return
-        groups, now = [], time.monotonic()
+
+        opened_s = time.monotonic()
+        groups = []
         for group in open_index.open_targets(self.open, targets, cancellation):
             groups.append(group)
             yield group
+
         is_complete = sum(len(group.targets) for group in groups) == len(targets)
         # A group is cached only if all targets were opened from manifests of one check; a cancelled search opened
         # fewer.
@@ -221,7 +236,7 @@ class IndexStore:
                 # Cleared and not evicted one by one: keys are ids of tuples, and old tuples may be gone by now.
                 if len(self._groups) >= _MAX_CACHED_GROUPS:
                     self._groups.clear()
-                self._groups[id(targets)] = open_index.CheckedTargets(targets, groups, checked, now)
+                self._groups[id(targets)] = open_index.CheckedTargets(targets, groups, checked, opened_s)
 
     def open_corpus(self, targets: Sequence[Target]) -> tuple[open_index.OpenedTargets, Corpus] | None:
         """Return targets and their corpus where they are open and have just been checked, in one group; else None."""
@@ -245,11 +260,12 @@ class IndexStore:
         checked.checked_s = now
         return True
 
-    def _just_seen(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit | None:
+    def _just_checked(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit | None:
         """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
-        ready_commit, name = self._ready.get(key, ("", ""))
-        if ready_commit != commit or time.monotonic() - self._seen.get(key, -_SEEN_INTERVAL_S) >= _SEEN_INTERVAL_S:
+        ready_commit, name = self._ready_views.get(key, ("", ""))
+        if ready_commit != commit or time.monotonic() - self._checked_s.get(key, -_OPEN_INTERVAL_S) >= _OPEN_INTERVAL_S:
             return None
+
         snapshot = self._open.get(key, name)
         if snapshot is not None:
             self._mark_used(folder.path, name)
@@ -261,7 +277,8 @@ class IndexStore:
             self._last_marked_s[name] = now
             open_index.mark_used(folder / name)
 
-    def _folder(self, key: RepositoryKey) -> TextIndexFolder:
+    def repository_folder(self, key: RepositoryKey) -> TextIndexFolder:
+        """Return the directory of a repository's index."""
         folder = self._folders.get(key)
         if folder is None:
             with self._guard:
@@ -291,8 +308,8 @@ class IndexStore:
         self._forget_groups()
         self._corpora.clear()
         with self._guard:
-            self._ready.pop(key, None)
-            self._seen.pop(key, None)
+            self._ready_views.pop(key, None)
+            self._checked_s.pop(key, None)
             folder = self._folders.get(key)
             if folder is not None:
                 self._symbols.forget(folder)
@@ -302,7 +319,7 @@ class IndexStore:
         """Close an index whose files another process has changed, so that they are checked again."""
         if not all(snapshot.is_unchanged() for snapshot in self._open.of_repository(key)):
             self._drop(key)
-            if self._folder(key).has_missing_files():
+            if self.repository_folder(key).has_missing_files():
                 self._damaged.add(key)
 
     # Updates.
@@ -313,14 +330,14 @@ class IndexStore:
         if key in self._damaged:
             return False
         now = time.monotonic()
-        if now - self._seen.get(key, -open_index.RECHECK_INTERVAL_S) >= open_index.RECHECK_INTERVAL_S:
+        if now - self._checked_s.get(key, -open_index.RECHECK_INTERVAL_S) >= open_index.RECHECK_INTERVAL_S:
             self._check_files(key)
-        current = is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
-        if current:
-            self._seen[key] = now
+        is_current = is_built(self.repository_folder(key), commit_of(target), self.max_file_size, target.revision)
+        if is_current:
+            self._checked_s[key] = now
         else:
-            self._ready.pop(key, None)
-        return current
+            self._ready_views.pop(key, None)
+        return is_current
 
     def all_current(self, targets: tuple[Target, ...]) -> bool:
         """Return whether the indexes of all targets are up to date; for the same tuple again, one `stat` per index.
@@ -343,21 +360,12 @@ class IndexStore:
                     return True
             except OSError:
                 pass
+
         self._forget_groups()
         if not all(map(self.is_current, targets)):
             return False
-        files = []
-        for target in targets:
-            manifest_file = self._folder(target.repository.key).manifest_file
-            stamp = manifest_file.stamp
-            # The manifest was just deleted. The targets were current a moment ago and stay open, so this search can use
-            # them.
-            if stamp is None:
-                return True
-            files.append((manifest_file.path, *stamp))
-        self._checked = open_index.CheckedManifests(
-            targets, files, frozenset((target.repository.key, target.commit) for target in targets), time.monotonic()
-        )
+
+        self._checked = open_index.CheckedManifests.of(targets, self.repository_folder) or self._checked
         return True
 
     def _forget_groups(self) -> None:
@@ -390,10 +398,10 @@ class IndexStore:
             self._forget_groups()
             self._corpora.clear()
             for key in keys:
-                self._ready.pop(key, None)
+                self._ready_views.pop(key, None)
                 if self._open.of_repository(key):
                     # Views that the new manifest still names stay open: their files never change.
-                    self._open.close(key, {view.name for view in self._folder(key).manifest().views})
+                    self._open.close(key, {view.name for view in self.repository_folder(key).manifest().views})
 
     def forget(self, keys: Collection[RepositoryKey]) -> None:
         """Forget everything about these repositories: their folders have been removed or replaced."""
@@ -404,8 +412,8 @@ class IndexStore:
                 folder = self._folders.pop(key, None)
                 if folder is not None:
                     self._symbols.forget(folder)
-                self._ready.pop(key, None)
-                self._seen.pop(key, None)
+                self._ready_views.pop(key, None)
+                self._checked_s.pop(key, None)
                 self._damaged.discard(key)
                 self._open.close(key)
 
@@ -432,7 +440,8 @@ class IndexStore:
             snapshot, _, tables = self.open_symbols(target)
         except (SourcelightError, OSError):
             return False
-        return not snapshot.remember(("stale", tuple(tables)), lambda: stale_shards(snapshot, tables))
+        stale = snapshot.remember(("stale", tuple(tables)), lambda: stale_shards(snapshot, tables))
+        return not stale
 
     def search_symbols(
         self,
@@ -497,6 +506,7 @@ class IndexStore:
         file_number = snapshot.view.file_number(path.encode() if isinstance(path, str) else path)
         if file_number is None or snapshot.view.reason[file_number]:
             return None
+
         table = tables[int(snapshot.view.shard[file_number])]
         return None if table is None else table.definitions(int(snapshot.view.document[file_number]))
 
@@ -506,7 +516,7 @@ class IndexStore:
         Raises as `open` does.
         """
         snapshot, commit = self.open(target)
-        return snapshot, commit, self._symbols.tables(self._folder(target.repository.key), snapshot.shards)
+        return snapshot, commit, self._symbols.tables(self.repository_folder(target.repository.key), snapshot.shards)
 
     # Disk.
 
@@ -527,34 +537,31 @@ class IndexStore:
 
     def _status(self, path: Path, *, verify: bool) -> IndexStatus:
         key = RepositoryKey(path.name)
-        folder = self._folder(key)
+        folder = self.repository_folder(key)
         disk_bytes = folder.disk_bytes()
         try:
             manifest = folder.manifest()
             for entry in manifest.views:
                 view = CommitView(path / entry.name)
-                for file in (view.file, *(Shard(path / name).file for name in view.shards if not is_loose(name))):
-                    if verify:
+                shard_files = [Shard(path / name).file for name in view.shards if not is_loose(name)]
+                if verify:
+                    for file in (view.file, *shard_files):
                         file.verify()
         except (IndexDamaged, FileNotFoundError) as error:
             self._damaged.add(key)
             self._drop(key)
             reason = error.reason if isinstance(error, IndexDamaged) else f"{error.filename} is missing"
-            return IndexStatus(key, "", (), 0, 0, disk_bytes, 0, reason)
+            return IndexStatus(key, disk_bytes=disk_bytes, damaged=reason)
         newest = manifest.views[-1] if manifest.views else None
         return IndexStatus(
-            key,
-            manifest.repository,
-            tuple(view.commit for view in manifest.views),
-            newest.files if newest else 0,
-            newest.text_bytes if newest else 0,
-            disk_bytes,
-            FORMAT,
+            key=key,
+            repository=manifest.repository,
+            commits=tuple(view.commit for view in manifest.views),
+            files=newest.files if newest else 0,
+            text_bytes=newest.text_bytes if newest else 0,
+            disk_bytes=disk_bytes,
+            format=FORMAT,
         )
-
-    def repository_folder(self, key: RepositoryKey) -> TextIndexFolder:
-        """Return the folder of a repository's index."""
-        return self._folder(key)
 
     def budget_bytes(self) -> int | None:
         """Return the bytes that all indexes may still grow; None: no limit."""
@@ -562,7 +569,7 @@ class IndexStore:
 
     def disk_bytes(self) -> int:
         """Return the size of all indexes on disk."""
-        return sum(self._folder(RepositoryKey(path.name)).disk_bytes() for path in self._paths())
+        return sum(self.repository_folder(RepositoryKey(path.name)).disk_bytes() for path in self._paths())
 
     def prune(self, keep: Collection[RepositoryKey]) -> int:
         """Delete the indexes of all repositories except the keys in `keep`; returns the bytes freed.
@@ -572,7 +579,7 @@ class IndexStore:
         freed = 0
         for path in self._paths():
             key = RepositoryKey(path.name)
-            folder = self._folder(key)
+            folder = self.repository_folder(key)
             before = folder.disk_bytes()
             if key in keep:
                 # Another process may be building; deleting its files under it would lose the build.
