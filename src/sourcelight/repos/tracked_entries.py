@@ -2,13 +2,14 @@
 
 The authors of a repository decide where its links point and what its directories look like. An entry counts as
 tracked when the last commit or the index has it; a repository that can't be read counts as tracking everything.
+Other files inside of another repository are its files.
 """
 
 from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -144,3 +145,64 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except FileNotFoundError:
         return 0
+
+
+class NestedFiles:
+    """The files of a work tree that are in the work tree of another repository, also of a damaged one.
+
+    libgit2 lists such files as untracked if this repository tracks any file of their directory.
+
+    Parameters
+    ----------
+    root
+        The work tree.
+    with_bare
+        Whether files of bare repositories count, too.
+    """
+
+    def __init__(self, root: bytes, *, with_bare: bool) -> None:
+        self._root = root
+        self._with_bare = with_bare
+        self._folders = {b"": False}
+
+    def __contains__(self, path: bytes) -> bool:
+        folder = path.rpartition(b"/")[0]
+        missing = []
+        while folder not in self._folders:
+            missing.append(folder)
+            folder = folder.rpartition(b"/")[0]
+
+        is_nested = self._folders[folder]
+        for folder in reversed(missing):
+            is_nested = is_nested or self._is_repository(os.path.join(self._root, folder))
+            self._folders[folder] = is_nested
+
+        return is_nested
+
+    def _is_repository(self, folder: bytes) -> bool:
+        if os.path.lexists(os.path.join(folder, b".git")):
+            return True
+        names = (b"HEAD", b"objects", b"refs")
+        return self._with_bare and all(os.path.lexists(os.path.join(folder, name)) for name in names)
+
+
+def find_named(worktree: bytes, names: Collection[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Find the files of these names in a work tree, untracked ones too, and whether another repository contains them.
+
+    libgit2 reads the rules of other repositories, too.
+    """
+    pending = [(worktree, False)]
+    while pending:
+        folder, is_nested = pending.pop()
+        try:
+            with os.scandir(folder) as iterator:
+                entries = list(iterator)
+        except OSError:
+            continue
+
+        is_nested = is_nested or (folder != worktree and any(entry.name == b".git" for entry in entries))
+        for entry in entries:
+            if entry.name in names:
+                yield entry.path, is_nested
+            elif entry.name != b".git" and entry.is_dir(follow_symlinks=False):
+                pending.append((entry.path, is_nested))

@@ -13,7 +13,6 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.handles import UnusableRepository, head_commit, is_own_setting, open_handle, own_boundary
 from sourcelight.repos.objects import StoreReader
 from sourcelight.repos.repository import Repository, common_dir
+from sourcelight.repos.tracked_entries import NestedFiles, find_named
 from sourcelight.repos.worktree_files import content_name
 
 if TYPE_CHECKING:
@@ -138,10 +138,12 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
     except (pygit2.GitError, KeyError, ValueError, OSError) as error:
         raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
 
-    changed, deleted, new = _classify(status)
+    root = os.fsencode(repository.worktree)
+    is_served = own_boundary(repository).roots is not None
+    nested = NestedFiles(root, with_bare=is_served)
+    changed, deleted, new = _classify(status, nested)
     sparse: set[bytes] = set()
     paths = changed | deleted | new
-    root = os.fsencode(repository.worktree)
     for entry in hidden_entries(repository.git_dir):
         if entry.path in paths or entry.mode == _SUBMODULE:
             if entry.sparse and entry.path in deleted:
@@ -160,6 +162,11 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
             new.add(entry.path)
         elif differs or committed != entry.oid:
             changed.add(entry.path)
+
+    if is_served:
+        # The other repository may be private, and its checkout decides what is on disk there.
+        changed = {path for path in changed if path not in nested}
+        new = {path for path in new if path not in nested}
 
     return changed, deleted, new, sparse
 
@@ -213,9 +220,18 @@ def _check_rules(repository: Repository, handle: pygit2.Repository, commit: Comm
                     size = max(size, int(handle.odb.read_header(index[text].id)[1]))
             _check_size(repository, text, size)
 
-    for path in _rules_on_disk(os.fsencode(repository.worktree)):
-        _check_place(repository, os.fsdecode(path), os.fsdecode(path), boundary)
-        _check_size(repository, os.fsdecode(path), _size_on_disk(path))
+    for rules_path, is_nested in find_named(os.fsencode(repository.worktree), _RULES):
+        try:
+            text = os.path.relpath(os.fsdecode(rules_path), repository.worktree)
+            _check_place(repository, text, os.fsdecode(rules_path), boundary)
+            _check_size(repository, text, _size_on_disk(rules_path))
+        except RepositoryError as error:
+            if not is_nested:
+                raise
+            # Readers of this repository may not know the other one, which may be private.
+            raise RepositoryError(
+                f"a repository inside the work tree of {repository.name} has rules that can't be read"
+            ) from error
 
     info = os.path.join(common_dir(repository.git_dir), "info")
     for rules in ("exclude", "attributes"):
@@ -248,23 +264,6 @@ def _check_size(repository: Repository, path: str, size: int) -> None:
         raise RepositoryError(f"{path} of {repository.name} has {size:,} bytes; at most {MAX_RULES_BYTES:,} are read")
 
 
-def _rules_on_disk(worktree: bytes) -> Iterator[bytes]:
-    """Find rule files in a work tree, in untracked directories too, but not in nested repositories."""
-    pending = [worktree]
-    while pending:
-        try:
-            entries = os.scandir(pending.pop())
-        except OSError:
-            continue
-
-        with entries:
-            for entry in entries:
-                if entry.name in _RULES:
-                    yield entry.path
-                elif entry.name != b".git" and entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-
-
 def _folders_of(repository: Repository, commit: CommitId) -> list[bytes]:
     if not commit:
         return [b""]
@@ -289,7 +288,7 @@ def _size_on_disk(path: bytes) -> int:
     return sys.maxsize
 
 
-def _classify(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes]]:
+def _classify(status: dict[str, int], nested: NestedFiles) -> tuple[set[bytes], set[bytes], set[bytes]]:
     import pygit2
 
     flag = pygit2.enums.FileStatus
@@ -307,7 +306,10 @@ def _classify(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes
                 new.add(name)
         elif bits & flag.WT_NEW:
             # Removed from the index but still on disk: against HEAD that is a change, not a new file.
-            (changed if bits & flag.INDEX_DELETED else new).add(name)
+            if bits & flag.INDEX_DELETED:
+                changed.add(name)
+            elif name not in nested:
+                new.add(name)
         elif bits & (flag.WT_DELETED | flag.INDEX_DELETED):
             deleted.add(name)
         else:

@@ -428,13 +428,14 @@ class LocalSource:
         if unread:
             yield repositories.indexing.missing(sorted(unread))
 
-        failures = {name: reason for name, reason in self.failed.items() if name not in unread}
-        if repositories.report is not None:
-            failures |= repositories.report.failures
+        failed_index = {} if repositories.report is None else repositories.report.failures
+        failures = {name: self.failed[name] for name in self.failed if name not in unread} | dict(failed_index)
         yield from skipped_items.not_indexed({name: failures[name] for name in failures if name in targets})
         commits = self._commits
         notes = ({}, {}, {}) if commits is None else (commits.failed, commits.unread, commits.shallow)
         yield from scope_items(self.scoper, self.summary, *notes)
+        at_head = self.scoper.at_head(targets.values())
+        yield from skipped_items.unread_worktrees(repositories.unread_worktrees(at_head, self.task.viewer))
         if self.task.viewer.sees_private:
             yield from skipped_items.unreadable(repositories.catalog.skipped)
             yield from skipped_items.removed_repositories(repositories.removed_repositories)

@@ -22,6 +22,9 @@ _PLACES = ("repository", "commit")
 # Tables whose commits are origins of lines, not sources of the answer.
 _OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines", "refs", "last_changes"})
 
+_READERS = frozenset({"read_file", "list_files"})
+"""Tools that read files of a work tree and report missing contents themselves."""
+
 _MAX_NAMED = 3
 _MAX_SOURCES = 20
 
@@ -143,20 +146,23 @@ def missing_contents(
             if item.severity == "warn":
                 yield " ".join(item.message.split())
 
-    if not tool.reads or not context.engine.holds_files:
+    if not (tool.reads or tool.name in _READERS) or not context.engine.holds_files:
         return
 
     concerned = None if over_all else _repositories_of(result, arguments)
     path = str(arguments.get("path") or "") if tool.reads == "path" else ""
     for repository in context.engine.catalog.visible(context.viewer):
         if concerned is None or repository.name in concerned:
-            paths = [text for text in _missing(repository, arguments, context) if _within(text, path)]
+            missing = _missing(repository, arguments, context) if tool.reads else ()
+            paths = [text for text in missing if _within(text, path)]
             if paths:
                 files = count_of(len(paths), "file")
                 yield (
                     f"{repository.name}: the content of {files} is not in this clone and was not read: "
                     f"{list_names(paths, _MAX_NAMED)}."
                 )
+            if not arguments.get("revision") and context.local.unread_worktrees([repository], context.viewer):
+                yield f"{repository.name}: its work tree can't be compared with HEAD, so HEAD was read."
 
 
 def _repositories_of(result: ToolResult, arguments: WireArguments) -> set[str]:

@@ -201,6 +201,13 @@ def removed_repositories(repositories: Sequence[str]) -> Iterator[Skipped]:
         )
 
 
+def unread_worktrees(reasons: Mapping[str, str]) -> Iterator[Skipped]:
+    """Yield the item for work trees that can't be compared; `reasons` are by the names of their repositories."""
+    message = "The work trees of these repositories can't be compared with HEAD, so HEAD was searched"
+    subject = f"unreadable work {'tree' if len(reasons) == 1 else 'trees'}"
+    yield from _add_names(_skipped_item("unreadable-worktree", subject, message, reasons), reasons)
+
+
 def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
     """Yield files of work trees that differ from HEAD, which was searched."""
     files = sum(files_by_repository.values())

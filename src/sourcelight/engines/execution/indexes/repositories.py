@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.search import IndexReport, IndexStore, Target
 from sourcelight.engines.search.direct import DirectSearch
 from sourcelight.engines.storage.folder import LOCK
-from sourcelight.repos import Catalog, Repository, resolve
+from sourcelight.repos import Catalog, Repository, Viewer, resolve
 from sourcelight.repos.objects import store_size
 from sourcelight.repos.private_files import repair_private_folder
 
@@ -100,6 +100,8 @@ class IndexedRepositories:
         self._updating = threading.Lock()
         self._next_full_check_s = 0.0
         self._last_attempts: dict[str, tuple[str, float]] = {}
+        # Why the last reading of a work tree failed, by the key of its repository.
+        self._unread_worktrees: dict[str, str] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
         self._targets_by_ids: LruCache[tuple[int, ...], tuple[tuple[Repository, ...], tuple[Target, ...]]] = LruCache(
             _MAX_CACHED_TARGETS
@@ -330,10 +332,23 @@ class IndexedRepositories:
         """Return the target of `repository`: HEAD, or its work tree where this engine reads those."""
         if self.worktree and repository.kind == "git" and repository.worktree:
             try:
-                return Target(repository, WORKTREE, resolve(repository, WORKTREE))
-            except RepositoryError:
-                pass
+                target = Target(repository, WORKTREE, resolve(repository, WORKTREE))
+            except RepositoryError as error:
+                self._unread_worktrees[repository.key] = str(error)
+            else:
+                self._unread_worktrees.pop(repository.key, None)
+                return target
         return Target(repository, "", repository.info.commit)
+
+    def unread_worktrees(self, repositories: Iterable[Repository], viewer: Viewer) -> dict[str, str]:
+        """Return why HEAD was searched instead of the work tree, by the names of repositories."""
+        reasons = {repository.name: self._unread_worktrees.get(repository.key) for repository in repositories}
+        # An error may name files.
+        return {
+            name: reason if viewer.sees_private else "its files can't be read"
+            for name, reason in reasons.items()
+            if reason is not None
+        }
 
     @property
     def default_histories(self) -> list[HistoryRequest]:
