@@ -84,7 +84,9 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
     assert engine.update_terms(targets, Cancellation()) == {}
     indexes = [engine.terms.open(target) for target in targets]
     sentence = "why is the balance of a closed period opened by an invoice of the ledger"
-    for text in ("close the ledger period", "`close_account_2` in part_7.py", "test of the balance", "zebra", sentence):
+    related = "How are configured accounts of a ledger shut down?"
+    single_words = ("test of the balance", "zebra")
+    for text in ("close the ledger period", "`close_account_2` in part_7.py", *single_words, sentence, related):
         question = analyze(text)
         for limits in (RankLimits(), RankLimits(files=3, per_file=2), RankLimits(4)):
             expected = Ranker().rank(question, indexes, [None] * 4, limits, Cancellation())

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,15 +191,18 @@ def score(
     cancellation: Cancellation,
     buffer: ScratchBuffer | None = None,
     *,
+    related: Mapping[str, float] = MappingProxyType({}),
     global_counts: Mapping[str, int] | None = None,
 ) -> WordScores:
     """Score all chunks for weighted terms; raises `Cancelled`.
 
-    The result uses the arrays of `buffer` and is valid until that is used again; None: arrays of its own. For a
-    collection that is a part of a larger one, `global_counts` has the chunks of the whole that have each term.
+    The result uses the arrays of `buffer` and is valid until that is used again; None: arrays of its own. `related` has
+    more terms with their weights, which add to the scores of chunks that have them in their text, and are in nothing
+    else of the result. For a collection that is a part of a larger one, `global_counts` has the chunks of the whole
+    that have each term.
     """
     cancellation.check()
-    entries = {term: collection.find(term) for term in terms}
+    entries = {term: collection.find(term) for term in (*terms, *related)}
     sizes = [entry.size for entry in entries.values()]
     buffer = buffer or ScratchBuffer(collection.chunks)
 
@@ -209,7 +213,11 @@ def score(
         cancellation.check()
         scorer.add(term, weight, entries[term])
 
-    return scorer.scores()
+    for term, weight in related.items():
+        cancellation.check()
+        scorer.add(term, weight, entries[term], is_related=True)
+
+    return scorer.scores(terms)
 
 
 class _TermScorer:
@@ -231,10 +239,13 @@ class _TermScorer:
         self._idf: dict[str, float] = {}
         self._postings: dict[str, TermPosting] = {}
 
-    def add(self, term: str, weight: float, entry: CollectionScores) -> None:
-        """Add the score of a term to all chunks that have it in their text, and to all files with it in the path."""
+    def add(self, term: str, weight: float, entry: CollectionScores, *, is_related: bool = False) -> None:
+        """Add the score of a term to all chunks that have it in their text, and to all files with it in the path.
+
+        A related term counts in texts alone: its look-ups in paths would cost more than they add.
+        """
         collection, weights, k1 = self._collection, self._weights, self._weights.k1
-        paths = collection.in_paths(term) if weights.path else None
+        paths = collection.in_paths(term) if weights.path and not is_related else None
         if not entry.size and paths is None:
             return
 
@@ -260,10 +271,12 @@ class _TermScorer:
         if self._global_counts is not None:
             chunk_count = self._global_counts[term]
 
-        inverse_frequency = self._idf[term] = idf_of(collection.of_all[0], chunk_count)
+        inverse_frequency = idf_of(collection.of_all[0], chunk_count)
         factor = weight * inverse_frequency * (k1 + 1.0)
-        mostly_defining = numbers.take(defining[defined.take(defining) > 1])
-        self._postings[term] = TermPosting(factor, numbers, often, files, mostly_defining)
+        if not is_related:
+            self._idf[term] = inverse_frequency
+            mostly_defining = numbers.take(defining[defined.take(defining) > 1])
+            self._postings[term] = TermPosting(factor, numbers, often, files, mostly_defining)
         np.add(frequency, k1, out=denominator)
         gains = np.divide(frequency, denominator, out=frequency)
         if len(files):
@@ -289,8 +302,8 @@ class _TermScorer:
         path_index = files.searchsorted(collection.file_of.take(numbers.take(entries)))
         return len(numbers) + len(path_chunks) - len(entries), entries, path_index
 
-    def scores(self) -> WordScores:
-        """Return the scores of all terms that were added."""
+    def scores(self, terms: Iterable[str]) -> WordScores:
+        """Return the scores of all terms that were added, with what is known of some `terms` of them."""
         collection, chunks = self._collection, self._buffer.scores
         files = (self._by_path > 0.0).nonzero()[0]
         if len(files):
@@ -298,7 +311,8 @@ class _TermScorer:
 
         idf = self._idf
         if self._global_counts is not None:
-            idf = {term: idf_of(collection.of_all[0], count) for term, count in self._global_counts.items() if count}
+            counts = {term: self._global_counts[term] for term in terms}
+            idf = {term: idf_of(collection.of_all[0], count) for term, count in counts.items() if count}
 
         return WordScores(collection=collection, weights=self._weights, chunks=chunks, idf=idf, postings=self._postings)
 

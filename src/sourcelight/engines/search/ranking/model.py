@@ -83,7 +83,7 @@ class Ranking:
     chunks, files
         Chunks and their files, best first, within the limits.
     matched_files, matched_chunks
-        Numbers of files and chunks that share a word with the question.
+        Numbers of files and chunks that share a word with the question, or have one that is related to it.
     searched_files
         Number of files that were scored.
     coverage

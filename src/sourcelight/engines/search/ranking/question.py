@@ -9,6 +9,7 @@ from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from sourcelight.engines.search.ranking.terms.related_words import related_terms
 from sourcelight.engines.search.ranking.terms.tokenizer import (
     FUNCTION_WORDS,
     is_joined_form,
@@ -19,6 +20,9 @@ from sourcelight.engines.search.ranking.terms.tokenizer import (
 
 _JOINED_WEIGHT = 0.6
 """Factor of neighboring words joined into one term, which may not be a name."""
+
+_ASKED_FACTOR, _MAX_ASKED_NEIGHBORS = 0.25, 2
+"""Further factor of such a term in a question of more than a few words, and words that are joined there."""
 
 _REPEATED_WEIGHT = 0.9
 """Factor of a verb with ``re`` in front, guessed from "again"."""
@@ -74,6 +78,15 @@ _MAX_ASKING_WORDS = 20
 """Words beyond which a question doesn't ask for tests or documentation: a report of a bug only mentions them."""
 
 _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
+_INTERROGATIVE_START = re.compile(
+    r"\W*(?:(?:how|what|when|where|which|who|whose|why)(?: [\w-]+)??"
+    r" (?:is|are|was|were|do|does|did|can|could|should|will|would|has|have|had|must)\b"
+    r"|(?:how to|what happens|what if|which of)\b)",
+    re.IGNORECASE,
+)
+"""The start of a question that has no question mark: "how is a …", "which file has …". A sentence such as "When closed,
+it drops all messages" isn't one."""
+
 _FEW_WORDS = 3
 """Words up to which a question may consist of names. A longer one is a sentence."""
 
@@ -104,6 +117,9 @@ class RankQuery:
         Plain words that may be names of code, too: the only word, and capitals in a question of few words.
     asks_tests, asks_docs
         Whether the question asks for tests or documentation; never a long question.
+    is_asked
+        Whether the text is put as a question. Then its words are those of the person who asks, and other words of the
+        code may mean the same; another text may be quoted from the code.
     """
 
     text: str
@@ -116,6 +132,27 @@ class RankQuery:
     possible_names: tuple[str, ...] = ()
     asks_tests: bool = False
     asks_docs: bool = False
+    is_asked: bool = False
+
+    @property
+    def scored_terms(self) -> Mapping[str, float]:
+        """The weight of each term that chunks are scored for: neighbors of a long question are seldom a name."""
+        if not self.is_asked or self.length <= _FEW_WORDS:
+            return self.terms
+
+        terms = {}
+        for term, weight in self.terms.items():
+            if not is_joined_form(term) or term not in self.optional:
+                terms[term] = weight
+            # Three neighbors are a name in so few questions that they aren't worth the look-up.
+            elif self.source_texts.get(term, "").count(" ") < _MAX_ASKED_NEIGHBORS:
+                terms[term] = weight * _ASKED_FACTOR
+        return terms
+
+    @property
+    def related(self) -> Mapping[str, float]:
+        """The weight of each term that code may have for one of the question; none unless it is put as a question."""
+        return related_terms(self.terms) if self.is_asked else {}
 
     @property
     def all_names(self) -> tuple[str, ...]:
@@ -214,7 +251,12 @@ def analyze(text: str) -> RankQuery:
         possible_names=possible_names(text, reader.names),
         asks_tests=is_short and bool(_TEST.search(text)),
         asks_docs=is_short and bool(_DOCS.search(text)),
+        is_asked=is_short and _is_asked(text),
     )
+
+
+def _is_asked(text: str) -> bool:
+    return text.rstrip().endswith("?") or _INTERROGATIVE_START.match(text) is not None
 
 
 def _scope_of_subject(match: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.cancellation import Cancellation
@@ -106,7 +106,9 @@ class Ranker:
 
         All parts exchange the same numbers in the same order, even parts without a chunk.
         """
-        chunk_counts = count_chunks_with(collection, question.terms, self.weights, cancellation)
+        chunk_counts = count_chunks_with(collection, question.scored_terms, self.weights, cancellation)
+        in_texts = replace(self.weights, path=0.0)
+        chunk_counts |= count_chunks_with(collection, question.related, in_texts, cancellation)
         # One exchange for all numbers: each costs a round trip over every worker.
         counts = [collection.chunks, collection.files, collection.length]
         counts += [len(defining_files(collection, name)) for name in question.all_names]
@@ -117,7 +119,14 @@ class Ranker:
         name_count = len(question.all_names)
         defined = counts_of_all[:name_count]
         global_counts = dict(zip(chunk_counts, counts_of_all[name_count:], strict=True))
-        words = score(part, question.terms, self.weights, cancellation, global_counts=global_counts)
+        words = score(
+            part,
+            question.scored_terms,
+            self.weights,
+            cancellation,
+            related=question.related,
+            global_counts=global_counts,
+        )
         lists = file_lists(part, words, question, self.lists, defined=defined, exchange=self.exchange)
         order = RankOrder(part, words, lists, exchange=self.exchange)
         best = order.best(limits)
@@ -166,7 +175,7 @@ class Ranker:
         limit: int | None = None,
     ) -> RankOrder:
         """Score the files of a collection, or only the files of the `limit` best chunks if no scorer needs all."""
-        words = score(collection, question.terms, self.weights, cancellation, buffer)
+        words = score(collection, question.scored_terms, self.weights, cancellation, buffer, related=question.related)
         # A scorer may raise any file, so the best candidates are not known before it ran.
         if self.scorers:
             limit = None
