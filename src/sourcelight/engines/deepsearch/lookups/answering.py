@@ -53,7 +53,7 @@ from sourcelight.engines.deepsearch.lookups.initial_values import (
     is_file,
     is_in_scope,
 )
-from sourcelight.engines.deepsearch.lookups.members import find_members
+from sourcelight.engines.deepsearch.lookups.members import find_members, find_worded_members
 from sourcelight.engines.deepsearch.lookups.named_files import (
     find_defining_line,
     find_file_import,
@@ -325,6 +325,7 @@ _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | 
     ),
     "dependency": find_package_answer,
     "field": _find_field,
+    "worded_members": lambda lookup, work, notes: find_worded_members(work, lookup.name, notes),
     "dependencies": find_package_list,
     "environment": lambda _, work, notes: list_environment(work, notes),
     "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),

@@ -11,7 +11,8 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries
+from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_parsed
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
@@ -19,6 +20,8 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     head_at,
     with_repository,
 )
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
+from sourcelight.engines.deepsearch.question.lookups.member_wording import MemberQuestion, read_member_question
 from sourcelight.engines.deepsearch.source.class_heads import C_FAMILY
 from sourcelight.engines.deepsearch.source.values import blank_brackets
 
@@ -35,7 +38,7 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
     """Return the members of an enum; None if the name is something else, or if some members may be missing."""
     texts = FileTexts(work.context)
     enums: list[tuple[DefinitionLocation, list[EnumMember]]] = []
-    for location in best_locations(locations):
+    for location in with_overloads(texts, best_locations(locations)):
         lines = texts.lines(location.target, location.path)
         members = members_of(lines, location)
         if members == []:
@@ -79,6 +82,47 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
     finding.quotes = [head_at(texts, enums[0][0])]
     finding.method.append("Members that are added elsewhere, such as by an extension or a macro, are not listed.")
     return finding
+
+
+_MAX_ENUMS = 4
+"""Spellings of a name that are looked up."""
+
+
+def find_worded_members(work: Work, text: str, notes: list[str]) -> Finding | None:
+    """Return the members of the only enum outside of tests that has the words of a question as its name."""
+    question = read_member_question(text)
+    for pattern in question.patterns if question is not None else ():
+        head = rf"\b(?:enum|data|class|NS_ENUM|NS_OPTIONS)\b.*\b{pattern}\b|\b{pattern}\b.*=.*\benum\b"
+        queries = make_queries(work, f"case:no type:file /{head}/")
+        rows = [
+            row for row in run_searches(work, queries, notes) if row["type"] == "content" and not rank_of(row["path"])
+        ]
+        word = re.compile(rf"(?i:\b{pattern}\b)")
+        names = {match[0] for row in rows for match in word.finditer((row["line"] or "")[:_MAX_HEAD])}
+        findings = []
+        for name in sorted(names)[:_MAX_ENUMS]:
+            locations = [
+                location
+                for location in find_definitions(work, name, notes, queries, unparsed=True)
+                if not location.rank and _has_owner(location, pattern, question)
+            ]
+            finding = find_members(work, locations, name, queries) if locations else None
+            findings += [finding] if finding is not None else []
+
+        if findings or len(names) > _MAX_ENUMS:
+            return findings[0] if len(findings) == 1 else None
+
+    return None
+
+
+def _has_owner(location: DefinitionLocation, pattern: str, question: MemberQuestion | None) -> bool:
+    """Return whether the file or the container of an enum has the words of its owner, where its name lacks them."""
+    if question is None or not question.owner or pattern != question.patterns[-1]:
+        return True
+
+    around = f"{location.path} {location.definition.container}"
+    words = {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", around)}
+    return set(question.owner) <= words
 
 
 def _has_same_members(texts: FileTexts, location: DefinitionLocation, members: Sequence[EnumMember]) -> bool:
@@ -207,6 +251,7 @@ _NO_CODE = re.compile(
     re.DOTALL,
 )
 _BARE_ATTRIBUTES = re.compile(r"#?\[[^\[\]\n]*\]|@[\w.]+(?:[ \t]*\([^()]*\))?")
+_VISIBILITY = re.compile(r"\bpub\s*\([\w\s:]*\)")
 _MEMBER = re.compile(r"\s*(?P<name>[A-Za-z_$][\w$]*)\s*(?:[={(].*)?\s*", re.DOTALL)
 
 
@@ -219,7 +264,7 @@ def _head_end(text: str, word: str) -> int:
     # One search for each part: a pattern of the whole head takes cubic time for a line of `enum A enum A …`.
     head = text[: text.find("{") + 1][:_MAX_HEAD]
     keyword = re.search(r"(?i:\benum\b)", head)
-    if keyword is None or re.search(r"[\n=;(){]", head[: keyword.start()]) is not None:
+    if keyword is None or re.search(r"[\n=;(){]", _VISIBILITY.sub("", head[: keyword.start()])) is not None:
         return 0
 
     name = re.search(word, head[keyword.end() :])

@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.question.lookups.builds import (
 )
 from sourcelight.engines.deepsearch.question.lookups.caller_wording import expand_caller_wording
 from sourcelight.engines.deepsearch.question.lookups.forms import FORMS
+from sourcelight.engines.deepsearch.question.lookups.member_wording import read_member_question
 from sourcelight.engines.deepsearch.question.lookups.value_wording import expand_value_wording, quote_place
 from sourcelight.engines.deepsearch.question.marks import GAP
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
@@ -44,11 +45,11 @@ class Lookup:
     kind
         ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
         ``members``, ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``,
-        ``variable``, ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime``, ``imports``,
-        ``defining_line`` or ``line``.
+        ``variable``, ``worded_members``, ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime``,
+        ``imports``, ``defining_line`` or ``line``.
     name
         The subject as written, without quotation marks: a definition, a setting, a package or a language. Of a
-        ``variable``, its purpose.
+        ``variable``, its purpose. Of ``worded_members``, the question for the members of an enum.
     owner
         Of a default, the function, class or program that has it; of a difference, the other name; of a dependency, the
         package in a repository with several. Empty without one.
@@ -217,6 +218,8 @@ def read_lookup(text: str) -> Lookup | None:
 
     # A subject that no form knows may choose one of several manifests.
     free_question = read_free_question(words) if lookup is None else None
+    if lookup is None and free_question is None and read_member_question(words) is not None:
+        return Lookup("worded_members", words)
     return _of_build(free_question) if free_question is not None else lookup
 
 
