@@ -268,3 +268,8 @@ def test_a_placeholder_of_an_address_makes_nobody_one_person(tmp_path: Path) -> 
     with sourcelight.open(repo.path, index_dir=tmp_path / "frames") as code:
         frame = code.contributors()
     assert dict(zip(frame["author"], frame["commits"], strict=True)) == {"Jo": 3, "Anders": 2, "Rika": 2}
+
+
+def test_a_file_without_an_ending_is_no_author(tmp_path: Path) -> None:
+    engine = engine_for(tmp_path, {"gradlew": "#!/bin/sh\n# gradlew\nexit 0\n", "kiln.py": "import os\n"})
+    assert "commits by" not in lead_of(engine, "How many lines does gradlew have?")

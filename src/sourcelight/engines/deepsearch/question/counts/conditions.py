@@ -353,8 +353,13 @@ class CountConditions:
 
     def _changed_lines(self) -> bool:
         """Read lines that somebody added or removed; return whether the question asks for these."""
+        before = self.marked_text.text
         authors = take_authors(self.marked_text)
         match = self.marked_text.remove(ADDED_LINES)
+        if match is None and re.search(r"\b(?:has|have)\b", before):
+            # What has lines is a file rather than an author: "how many lines does gradlew have".
+            self.marked_text.text = before
+            return False
         if match is None and not authors:
             return False
 
