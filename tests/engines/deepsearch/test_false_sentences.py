@@ -273,3 +273,27 @@ def test_a_placeholder_of_an_address_makes_nobody_one_person(tmp_path: Path) -> 
 def test_a_file_without_an_ending_is_no_author(tmp_path: Path) -> None:
     engine = engine_for(tmp_path, {"gradlew": "#!/bin/sh\n# gradlew\nexit 0\n", "kiln.py": "import os\n"})
     assert "commits by" not in lead_of(engine, "How many lines does gradlew have?")
+
+
+def test_a_constant_of_util_has_a_value_of_its_own(tmp_path: Path) -> None:
+    """In leveldb, ``util`` is no directory of tools: `kBlockSize` is one thing of the log, and one of the arena."""
+    engine = engine_for(
+        tmp_path,
+        {
+            "db/log.h": "static const int kBlockSize = 32768;\n",
+            "util/arena.cc": "static const int kBlockSize = 4096;\n",
+        },
+    )
+    sentence = lead_of(engine, "What is the value of kBlockSize?")
+    assert sentence.startswith(
+        "`kBlockSize` is set to `32768`, in `db/log.h`, line 1; `util/arena.cc` has another value"
+    )
+
+
+def test_a_name_alone_may_be_a_call_of_ruby(tmp_path: Path) -> None:
+    """In slim, `reset` is called once with brackets and once without: "1 call" left the second one out."""
+    text = (
+        "class Kiln\n  def fire(clay)\n    reset(clay)\n    bake\n    reset\n  end\n\n  def reset(clay)\n  end\nend\n"
+    )
+    engine = engine_for(tmp_path, {"lib/kiln.rb": text})
+    assert "(at least 1 call in 1 file; other lines have the name, too)" in lead_of(engine, "What calls reset?")

@@ -348,6 +348,11 @@ def state_values(
         conditions = [] if subject.startswith("The ") else [_condition_of(work, texts, item) for item in best]
         text += f"; {conditions[0]}" if conditions and all(conditions) else ""
         evidence = tuple(first.evidence)
+        # `util` is a directory of tools in one project, and of the program in another one.
+        rivals = [item for item in candidates if lowest == 0 and item.rank == 1 and item.value != first.value]
+        if rivals and verb == "is set to":
+            text += f"; {code(rivals[0].path)} has another value"
+            evidence += (rivals[0].evidence[0],)
     else:
         visible = list(by_value.values())[:MAX_NAMED]
         parts = [

@@ -11,6 +11,8 @@ from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 _MAX_CALL_LINE = 1_000
 """Characters of a line in which a call is looked for."""
 WITHOUT_BRACKETS = frozenset({"Haskell", "OCaml", "F#", "Elm", "PureScript"})
+OPTIONAL_BRACKETS = frozenset({"Crystal", "Groovy", "Ruby", "Scala"})
+"""Languages in which a name alone may be a call: no form of a line tells it from a variable."""
 _CALL_FORMS: Mapping[str, str] = {
     "Elixir": r"(?:(?<![\w@:]){name}\s*\(|\|>\s*(?:\w+\.)*{name}\b|&(?:\w+\.)*{name}/\d)",
     "Perl": r"(?:(?<![\w$@%]){name}\s*\(|->\s*{name}\b|&(?:\w+::)*{name}\b)",

@@ -39,7 +39,7 @@ from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import (
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import address_of
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
-from sourcelight.engines.deepsearch.source.call_forms import has_call
+from sourcelight.engines.deepsearch.source.call_forms import OPTIONAL_BRACKETS, has_call
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT
 
@@ -232,7 +232,8 @@ def _state(
     by = "called by name in" if by_name or len(callables) > 1 else "called by"
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     outside = " outside of tests and examples" if is_partly_tests or excludes_tests else ""
-    counts = f"{'' if is_whole else 'at least '}{count.text} in {file_count}{outside}"
+    may_be_bare = bool(other_lines) and any(language_of(item.path) in OPTIONAL_BRACKETS for item in callables)
+    counts = f"{'at least ' if may_be_bare or not is_whole else ''}{count.text} in {file_count}{outside}"
     if other_lines:
         # A name that is passed on is called elsewhere. No number: what is code in a notebook or a text is not certain.
         counts += "; other lines have the name, too"
