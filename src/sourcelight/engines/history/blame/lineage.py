@@ -9,14 +9,14 @@ the states are::
     2      EDITED  right    0         a rename with an edit
     3      MIXED   merge    1, 2
 
-Stored histories have no changes of merges, so `merge_changes` reads what each merge changed against its first parent.
+`trace` replays a history, from its first commits to the requested one: each changed file gets a new state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -24,21 +24,18 @@ from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
+from sourcelight.engines.history.blame.merge_changes import MergeChange, merge_changes
 from sourcelight.engines.history.blame.renames import ask_origins, find_unsure
-from sourcelight.engines.history.compare.changes import ChangeLimit, FileChange, TooManyChanges, list_changes
-from sourcelight.engines.history.git import git_chunks
+from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes
 from sourcelight.engines.history.history import UNKNOWN, History
 from sourcelight.repos import Repository
 from sourcelight.repos.objects import store_size
 
-_MARK = b"\1"
-"""First byte of the line before the changes of a merge."""
+_TYPE_BITS = 0o170000
+"""Bits of a mode that are the type of an entry."""
 
-_FILE = 0o100000
-"""Bits of a mode that say a regular file; a link or a submodule has others."""
-
-_KINDS = 0o170000
-"""Mask of these bits."""
+_FILE_TYPE = 0o100000
+"""These bits of a file; a link or a submodule has others."""
 
 _CHECK_EVERY = 200
 """Commits between two checks for cancellation, and reports of progress."""
@@ -53,71 +50,11 @@ ENTRIES_PER_OBJECT = 10
 """Entries beyond, for each object that the repository stores."""
 
 NEW, EDITED, MIXED, UNKNOWN_LINES, MOVED = range(5)
-"""Kinds of states: all lines are new; an earlier state was edited; several were mixed, mostly by a merge; the lines are
-unknown; a state was taken over whole, such as by a rename."""
+"""Kinds of states.
 
-
-@dataclass(frozen=True, slots=True)
-class MergeChange:
-    """A file that differs between a merge and its first parent; `blob` is None if the merge lacks it."""
-
-    path: bytes
-    blob: bytes | None
-
-
-def merge_changes(
-    git_dir: str, merges: Sequence[str], cancellation: Cancellation | None = None
-) -> Iterator[tuple[str, list[MergeChange]]]:
-    """Yield each of `merges` (40 hex digits), in order, with the files that differ from its first parent.
-
-    Links and submodules count as absent. Raises `GitFailed` when folders are missing, `TooManyChanges` when all merges
-    together changed more than can be, and `Cancelled`.
-    """
-    if not merges:
-        return
-
-    # The fields of this output end with NUL. One merge, with a changed file:
-    #     \x01c0ffee…
-    #     \n:100644 100644 1f4c… 9e2d… M
-    #     src/retry.py
-    arguments = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff",
-                 "--diff-merges=first-parent", "--always", "--format=%x01%H"]  # fmt: skip
-    stdin = "".join(f"{merge}\n" for merge in merges).encode()
-    merge = ""
-    changes: list[MergeChange] = []
-    fields = _fields(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation))
-    limit = ChangeLimit(git_dir)
-    for record in fields:
-        record = record.lstrip(b"\n")  # noqa: PLW2901 - git ends a commit's head with a newline before the first record
-        if record.startswith(_MARK):
-            if merge:
-                yield merge, changes
-            merge = record[1:41].decode()
-            changes = []
-        elif record.startswith(b":"):
-            mode = record[8:14]
-            blob: bytes | None = bytes.fromhex(record[56:96].decode())
-            path = next(fields)
-            limit.add(1, len(path))
-            # 100644 and 100755 are files (git's manual, gitformat-index). A link (120000) and a submodule (160000) have
-            # no lines that belong to a commit of this repository.
-            if not mode.startswith(b"100"):
-                blob = None
-            changes.append(MergeChange(path, blob))
-
-    if merge:
-        yield merge, changes
-
-
-def _fields(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    # A chunk of git's output ends anywhere, so the last field waits for the next chunk. Whole fields only leave here: a
-    # path split in two would become two records.
-    remaining = b""
-    for chunk in chunks:
-        *complete, remaining = (remaining + chunk).split(b"\0")
-        yield from complete
-    if remaining:
-        yield remaining
+``NEW``: all lines are new. ``EDITED``: a change of an earlier state. ``MIXED``: made of several states, mostly by a
+merge. ``UNKNOWN_LINES``: binary, or without known lines. ``MOVED``: a state under another name.
+"""
 
 
 Step: TypeAlias = tuple[int, int, int]
@@ -252,11 +189,23 @@ def trace(
     """
     unsure = find_unsure(history, history.reachable(commit))
     origins = ask_origins(history, repository, unsure, origins or {}, cancellation)
-    return _Tracing(history, repository, unsure, origins, cancellation).run(commit, progress)
+    return _Replay(history, repository, unsure, origins, cancellation).run(commit, progress)
 
 
-class _Tracing:
-    """One run; a branch's state passes from commit to child, and is copied where branches fork."""
+class _StoredChange(NamedTuple):
+    """A change of a file by a commit that isn't a merge, with paths by number."""
+
+    number: int
+    path: int
+    old_path: int
+    status: str
+    file_type: int
+    added_lines: int
+    is_binary: bool
+
+
+class _Replay:
+    """One replay; a branch's state passes from commit to child, and is copied where branches fork."""
 
     def __init__(
         self,
@@ -286,7 +235,6 @@ class _Tracing:
                 pending_children[parent] = pending_children.get(parent, 0) + 1
 
         merges = self._merges([number for number in commit_numbers if len(parents[number]) > 1])
-        unread = commits.unread
         states: dict[int, State] = {}
         max_entries = MAX_ENTRIES + ENTRIES_PER_OBJECT * store_size(self._repository.git_dir).objects
         for done, number in enumerate(commit_numbers):
@@ -296,24 +244,21 @@ class _Tracing:
                 if progress is not None:
                     progress(done, len(commit_numbers))
 
-            if done % _COUNT_EVERY == 0 and sum(map(len, states.values())) > max_entries:
-                raise RepositoryError(
-                    f"{self._repository.name} has {len(states):,} parallel branches with more than {max_entries:,} "
-                    "files together; their line ownership is not computed"
-                )
+            if done % _COUNT_EVERY == 0:
+                self._check_entries(states, max_entries)
 
             known_parents = [parent for parent in parents[number] if parent >= 0]
             # Commits are numbered parents before children, so the states of all parents are there.
             state = _take_state(states, known_parents, pending_children)
             if len(parents[number]) > 1:
-                merge = next(merges, None)
                 # git lists merges in the requested order, which is the order of this loop.
+                merge = next(merges, None)
                 if merge is not None and known_parents:
                     _, merged_changes = merge
                     other_states = [states.get(parent, {}) for parent in known_parents[1:]]
                     self._merge(state, other_states, number, known_parents, merged_changes)
             else:
-                self._change(state, number, proven=not unread[number])
+                self._change(state, number, proven=not commits.unread[number])
 
             for parent in known_parents[1:]:
                 _release_state(states, parent, pending_children)
@@ -323,6 +268,14 @@ class _Tracing:
         # Commits are in topological order and all are ancestors of the requested one, so it is the last.
         self._lineage.final_states = states[commit_numbers[-1]]
         return self._lineage
+
+    def _check_entries(self, states: Mapping[int, State], max_entries: int) -> None:
+        """Raise `RepositoryError` when the branches that are followed have too many files together."""
+        if sum(map(len, states.values())) > max_entries:
+            raise RepositoryError(
+                f"{self._repository.name} has {len(states):,} parallel branches with more than {max_entries:,} files "
+                "together; their line ownership is not computed"
+            )
 
     def _merges(self, merge_numbers: list[int]) -> Iterator[tuple[str, list[MergeChange]]]:
         merge_oids = [self._history.oid(number) for number in merge_numbers]
@@ -336,48 +289,15 @@ class _Tracing:
         """Apply the changes of a commit that isn't a merge to `state`."""
         removed_paths: list[int] = []
         new_states: State = {}
-        lineage = self._lineage
-        add = lineage.add
-        unsure, origins = self._unsure, lineage.origins
-        new_blobs = self._history.changes.new_blob
-        for change, path, old_path, status, file_type, additions, binary in self._changes_of(number):
+        for change in self._changes_of(number):
             # A rename removes its old path; a copy (C) leaves it in place.
-            if status in "DR":
-                removed_paths.append(old_path)
+            if change.status in "DR":
+                removed_paths.append(change.old_path)
 
-            if status == "D" or file_type != _FILE:
-                removed_paths.append(path)
-                continue
-
-            blob = new_blobs[change].tobytes()
-            source = state.get(old_path)
-
-            # Blame may follow another file than the stored rename, unless git was asked or there is only one candidate.
-            is_proven = proven and (change not in unsure or change in origins)
-            followed_path = origins.get(change)
-
-            # A binary content has no lines; a missing one has an unknown number of them.
-            if binary or additions == UNKNOWN:
-                new_states[path] = add(UNKNOWN_LINES, blob, number)
-            elif followed_path is not None and (status != "R" or followed_path != old_path):
-                source = state.get(followed_path)
-                sources = () if source is None else (source,)
-                new_states[path] = add(
-                    MIXED, blob, number, crc32(lineage.names[path]), sources, proven=is_proven and bool(sources)
-                )
-            elif status in "AT":
-                new_states[path] = add(NEW, blob, number, additions, proven=is_proven)
-            elif source is None:
-                new_states[path] = add(UNKNOWN_LINES, blob, number)
+            if change.status == "D" or change.file_type != _FILE_TYPE:
+                removed_paths.append(change.path)
             else:
-                new_states[path] = add(
-                    EDITED,
-                    blob,
-                    number,
-                    change,
-                    (source,),
-                    proven=is_proven and not (change in origins and followed_path is None),
-                )
+                new_states[change.path] = self._add_changed(change, state, number, proven=proven)
 
         # All sources were read above: paths are removed and set only now, so a swap of two names in one commit works.
         for path in removed_paths:
@@ -385,22 +305,50 @@ class _Tracing:
 
         state.update(new_states)
 
-    def _changes_of(self, number: int) -> Iterator[tuple[int, int, int, str, int, int, bool]]:
-        """Return the changes of a commit: number, paths, status, file type, added lines, and whether it is binary."""
+    def _add_changed(self, change: _StoredChange, state: State, number: int, *, proven: bool) -> int:
+        """Add the file that a change left, and return its state; `state` has the files before the commit."""
+        lineage = self._lineage
+        blob = self._history.changes.new_blob[change.number].tobytes()
+        # A binary content has no lines; a missing one has an unknown number of them.
+        if change.is_binary or change.added_lines == UNKNOWN:
+            return lineage.add(UNKNOWN_LINES, blob, number)
+
+        # Blame may follow another file than the stored rename, unless git was asked or there is only one candidate.
+        was_asked = change.number in lineage.origins
+        is_proven = proven and (was_asked or change.number not in self._unsure)
+        followed_path = lineage.origins.get(change.number)
+        if followed_path is not None and (change.status != "R" or followed_path != change.old_path):
+            followed = state.get(followed_path)
+            sources = () if followed is None else (followed,)
+            checksum = crc32(lineage.names[change.path])
+            return lineage.add(MIXED, blob, number, checksum, sources, proven=is_proven and bool(sources))
+
+        if change.status in "AT":
+            return lineage.add(NEW, blob, number, change.added_lines, proven=is_proven)
+
+        source = state.get(change.old_path)
+        if source is None:
+            return lineage.add(UNKNOWN_LINES, blob, number)
+
+        # If git was asked and named no file, blame takes all lines for new.
+        is_followed = not was_asked or followed_path is not None
+        return lineage.add(EDITED, blob, number, change.number, (source,), proven=is_proven and is_followed)
+
+    def _changes_of(self, number: int) -> Iterator[_StoredChange]:
         changes = self._history.changes
         start, end = self._history.commits.change_starts[number : number + 2].tolist()
 
         # Converted as whole slices: reading numpy arrays item by item takes several times as long.
-        return zip(
+        columns = (
             range(start, end),
             changes.path[start:end].tolist(),
             changes.old_path[start:end].tolist(),
             changes.status[start:end].tobytes().decode("ascii"),
-            (changes.new_mode[start:end] & _KINDS).tolist(),
+            (changes.new_mode[start:end] & _TYPE_BITS).tolist(),
             changes.additions[start:end].tolist(),
             changes.binary[start:end].tolist(),
-            strict=True,
         )
+        return map(_StoredChange._make, zip(*columns, strict=True))
 
     def _merge(
         self,
@@ -418,15 +366,15 @@ class _Tracing:
             if change.blob is None:
                 continue
 
-            candidates = [branch_state.get(path) for branch_state in (state, *other_states)]
-            blobs = [candidate for candidate in candidates if candidate is not None]
+            in_parents = [branch_state.get(path) for branch_state in (state, *other_states)]
+            sources = [source for source in in_parents if source is not None]
 
             # A parent that has the same content passes on all its lines; blame doesn't look at other parents then.
-            same = self._state_with(change.blob, blobs)
+            same = self._state_with(change.blob, sources)
             if same is not None:
                 new_states[path] = same
-            elif len(blobs) == len(candidates):
-                new_states[path] = lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(blobs))
+            elif len(sources) == len(in_parents):
+                new_states[path] = lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(sources))
             else:
                 new_states[path] = self._add_moved(change, [state, *other_states], number, parents)
 
