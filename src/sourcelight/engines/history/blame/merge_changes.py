@@ -1,4 +1,4 @@
-"""What merges changed against their first parent, read from git: stored histories have no changes of merges."""
+"""Read from git what merges changed against their first parent: stored histories have no changes of merges."""
 
 from __future__ import annotations
 
