@@ -44,13 +44,16 @@ _MAX_NAMED = 3
 
 _STATUSES = ("added", "removed", "changed", "moved")
 
-_REACHES_INTERNAL = re.compile(
+_IMPORTS_INTERNALS = re.compile(
     rb"^\s*from\s+(?:[\w.]*\b_[a-z\d]|[\w.]+\s+import\s+(?:\*|\([^)]*\b_\w|[^(\n]*\b_\w))", re.MULTILINE
 )
-"""Python modules whose public names other files may decide: parsing every module of a repository takes too long."""
+"""An import of Python from a private module, of a private name, or of all names: ``from ._client import Client``.
+
+A module with such an import may get public names from other files. Parsing every module of a repository takes too long.
+"""
 
 
-class _Key(NamedTuple):
+class _SymbolKey(NamedTuple):
     """Identity of a public symbol in one revision; `name` is qualified, such as ``Client.get``."""
 
     language: str
@@ -58,7 +61,7 @@ class _Key(NamedTuple):
     name: str
 
     @property
-    def owner(self) -> _Key:
+    def owner(self) -> _SymbolKey:
         """The key of the class that the symbol is a member of, or of the symbol itself."""
         return self._replace(name=self.name.partition(".")[0])
 
@@ -71,12 +74,12 @@ class _Declaration:
     symbol: PublicSymbol
 
 
-_Declarations: TypeAlias = dict[_Key, list[_Declaration]]
+_Declarations: TypeAlias = dict[_SymbolKey, list[_Declaration]]
 """The public symbols of a revision; overloads have several declarations."""
 
 
-class _Side:
-    """One of the two revisions: its files, and its public symbols as far as the other revision may differ.
+class _RevisionSymbols:
+    """The files and public symbols of one revision; parses only files in which the other revision may differ.
 
     Attributes
     ----------
@@ -97,32 +100,42 @@ class _Side:
         self.unread: list[str] = []
         self._reader = reader
         self._context = context
-        self._calls = 0
+        self._read_files = 0
         self._exports = PythonExports([path for path in self.files if language_of(path) == "Python"], self._module)
 
-    def symbols(self, differing: AbstractSet[str], modules: Iterable[str], below: str) -> _Declarations:
-        """Return the public symbols of files that differ, of their Go packages, and of some Python modules."""
+    def symbols(self, differing: AbstractSet[str], python_modules: Iterable[str], *, directory: str) -> _Declarations:
+        """Return the public symbols of files that differ and of their Go packages, and of some Python modules.
+
+        Parameters
+        ----------
+        differing
+            Paths of files that differ between the revisions.
+        python_modules
+            Paths of Python modules, as of the method `python_modules`.
+        directory
+            Directory of the files; empty for the whole repository.
+        """
         packages = {_directory(path) for path in differing if path.endswith(".go")}
         symbols: _Declarations = {}
         for path in sorted(self.files):
-            if language_of(path) == "Python" or not is_public_file(path) or not is_below(path, below):
+            if language_of(path) == "Python" or not is_public_file(path) or not is_below(path, directory):
                 continue
             # Files of a Go package share one set of names: one that a file lost may be in another that didn't change.
             is_of_package = path.endswith(".go") and _directory(path) in packages
             if path in differing or is_of_package:
-                for symbol in self._symbols_of_file(path):
+                for symbol in self._file_symbols(path):
                     _add(symbols, path, _Declaration(path, symbol))
 
-        for path in sorted(modules):
+        for path in sorted(python_modules):
             if path not in self.files:
                 continue
             for defining_path, symbol in self._exports.public_symbols(path):
-                if is_below(path, below) or is_below(defining_path, below):
+                if is_below(path, directory) or is_below(defining_path, directory):
                     _add(symbols, path, _Declaration(defining_path, symbol))
 
         return symbols
 
-    def _symbols_of_file(self, path: str) -> Sequence[PublicSymbol]:
+    def _file_symbols(self, path: str) -> Sequence[PublicSymbol]:
         data = self._data(path)
         if data is None:
             return ()
@@ -140,7 +153,7 @@ class _Side:
         modules = public_modules & differing
         for path in public_modules - modules:
             data = self._data(path)
-            if data is not None and _REACHES_INTERNAL.search(data) and self._exports.sources(path) & differing:
+            if data is not None and _IMPORTS_INTERNALS.search(data) and self._exports.sources(path) & differing:
                 modules.add(path)
 
         return modules
@@ -162,10 +175,11 @@ class _Side:
     def _data(self, path: str) -> bytes | None:
         """Return the content of a file; None, and named as unread, if it is missing or too large."""
         self._context.cancellation.check()
-        if self._context.observer is not None and self._calls % _REPORT_EVERY == 0:
-            self._context.observer(ToolProgress("reading interfaces", self._calls, max(self._calls, len(self.files))))
+        if self._context.observer is not None and self._read_files % _REPORT_EVERY == 0:
+            total = max(self._read_files, len(self.files))
+            self._context.observer(ToolProgress("reading interfaces", self._read_files, total))
 
-        self._calls += 1
+        self._read_files += 1
         data = self._reader.read(self.files[path], MAX_FILE_BYTES)
         if data is None:
             self.unread.append(path)
@@ -176,7 +190,7 @@ class _Side:
 def _add(symbols: _Declarations, path: str, declaration: _Declaration) -> None:
     """Add what the module at `path` makes public, wherever it is declared."""
     language = language_of(path).replace("TSX", "TypeScript")
-    key = _Key(language, declaration.symbol.module, declaration.symbol.name)
+    key = _SymbolKey(language, declaration.symbol.module, declaration.symbol.name)
     symbols.setdefault(key, []).append(declaration)
 
 
@@ -185,7 +199,7 @@ class _ApiChange:
     """A symbol with its declarations in both revisions; empty if it has none."""
 
     status: str
-    key: _Key
+    key: _SymbolKey
     old: list[_Declaration]
     new: list[_Declaration]
 
@@ -205,28 +219,33 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
 
     base = resolve(repository, arguments.base)
     head = resolve(repository, arguments.head)
-    below = clean_path(arguments.path or "")
+    directory = clean_path(arguments.path or "")
     with ObjectReader(repository) as reader:
-        old_side = _Side(reader, base, context)
-        new_side = _Side(reader, head, context)
-        paths = old_side.files.keys() | new_side.files.keys()
-        differing = {path for path in paths if old_side.files.get(path) != new_side.files.get(path)}
-        modules = old_side.python_modules(differing) | new_side.python_modules(differing)
-        old = old_side.symbols(differing, modules, below)
-        new = new_side.symbols(differing, modules, below)
+        old_revision = _RevisionSymbols(reader, base, context)
+        new_revision = _RevisionSymbols(reader, head, context)
+        paths = old_revision.files.keys() | new_revision.files.keys()
+        differing = {path for path in paths if old_revision.files.get(path) != new_revision.files.get(path)}
+        python_modules = old_revision.python_modules(differing) | new_revision.python_modules(differing)
+        old = old_revision.symbols(differing, python_modules, directory=directory)
+        new = new_revision.symbols(differing, python_modules, directory=directory)
 
-    changes = _with_moves(_differences(old, new))
+    changes = _join_moves(_changes_between(old, new))
     changes.sort(key=lambda change: (change.key.module, change.key.name, change.status))
     notices: list[str] = [_RULE]
-    unread = sorted({*old_side.unread, *old_side.limited, *new_side.unread, *new_side.limited})
+    unread: set[str] = set()
+    for revision in (old_revision, new_revision):
+        unread.update(revision.unread, revision.limited)
     if unread:
-        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
+        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(sorted(unread), _MAX_NAMED)}.")
 
     counts = {status: sum(change.status == status for change in changes) for status in _STATUSES}
-    attributes = {"repository": repository.name, "base": base, "head": head, "path": below, **counts}
-    table = _table(repository.name, base, head, changes)
+    attributes = {"repository": repository.name, "base": base, "head": head, "path": directory, **counts}
     return ToolResult(
-        columns="api_changes", table=table, attributes=attributes, complete=not unread, notices=tuple(notices)
+        columns="api_changes",
+        table=_table(changes, repository=repository.name, base=base, head=head),
+        attributes=attributes,
+        complete=not unread,
+        notices=tuple(notices),
     )
 
 
@@ -234,25 +253,28 @@ def _directory(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _differences(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
+def _changes_between(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
+    """Return the symbols that two revisions declare differently; a move is a removal and an addition."""
     changes = []
     for key in {**old, **new}:
-        before = old.get(key, [])
-        after = new.get(key, [])
-        own_before, own_after = _own_declarations(key, old, new)
-        if not own_before and not own_after:
+        before, after = old.get(key, []), new.get(key, [])
+        compared_before, compared_after = _compared_declarations(key, old, new)
+        if not compared_before and not compared_after:
             continue
+
         if not before:
             changes.append(_ApiChange("added", key, before, after))
         elif not after:
             changes.append(_ApiChange("removed", key, before, after))
-        elif _comparable(key.language, own_before) != _comparable(key.language, own_after):
+        elif _comparable_signatures(key.language, compared_before) != _comparable_signatures(
+            key.language, compared_after
+        ):
             changes.append(_ApiChange("changed", key, before, after))
 
     return changes
 
 
-def _comparable(language: str, declarations: Iterable[_Declaration]) -> set[str]:
+def _comparable_signatures(language: str, declarations: Iterable[_Declaration]) -> set[str]:
     """Return the signatures of a name in a form that is equal for equal types."""
     signatures = {declaration.symbol.signature for declaration in declarations}
     # `any` is an alias of the empty interface since Go 1.18.
@@ -261,8 +283,8 @@ def _comparable(language: str, declarations: Iterable[_Declaration]) -> set[str]
     return signatures
 
 
-def _own_declarations(
-    key: _Key, old: _Declarations, new: _Declarations
+def _compared_declarations(
+    key: _SymbolKey, old: _Declarations, new: _Declarations
 ) -> tuple[list[_Declaration], list[_Declaration]]:
     """Return the declarations of a name in both revisions, without declarations that another row compares.
 
@@ -280,7 +302,7 @@ def _own_declarations(
     is_member = key != key.owner
     is_in_both = key in old and key in new
 
-    def is_own(symbol: PublicSymbol, origins_of_owner: set[str]) -> bool:
+    def is_compared(symbol: PublicSymbol, origins_of_owner: set[str]) -> bool:
         if is_owner_in_both and not symbol.is_resolved:
             return False
         if not symbol.listed_in:
@@ -293,8 +315,8 @@ def _own_declarations(
         return True
 
     return (
-        [declaration for declaration in old.get(key, []) if is_own(declaration.symbol, old_origins)],
-        [declaration for declaration in new.get(key, []) if is_own(declaration.symbol, new_origins)],
+        [declaration for declaration in old.get(key, []) if is_compared(declaration.symbol, old_origins)],
+        [declaration for declaration in new.get(key, []) if is_compared(declaration.symbol, new_origins)],
     )
 
 
@@ -307,19 +329,19 @@ def _origins(declarations: Iterable[_Declaration]) -> set[str]:
     return {declaration.symbol.listed_in for declaration in declarations} - {""}
 
 
-def _with_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
+def _join_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
     """Join what one module lost and exactly one other got, under the same name and with the same signature."""
     removals = _by_identity(changes, "removed")
     additions = _by_identity(changes, "added")
     moves: list[_ApiChange] = []
-    paired_ids: set[int] = set()
+    joined_ids: set[int] = set()
     for identity, removed in removals.items():
         added = additions.get(identity, [])
         if len(removed) == 1 and len(added) == 1:
             moves.append(_ApiChange("moved", added[0].key, removed[0].old, added[0].new))
-            paired_ids |= {id(removed[0]), id(added[0])}
+            joined_ids |= {id(removed[0]), id(added[0])}
 
-    return [*moves, *(change for change in changes if id(change) not in paired_ids)]
+    return moves + [change for change in changes if id(change) not in joined_ids]
 
 
 def _by_identity(changes: Iterable[_ApiChange], status: str) -> dict[tuple[str, str, str], list[_ApiChange]]:
@@ -349,7 +371,7 @@ def _location_of(declarations: Sequence[_Declaration]) -> tuple[str | None, int 
     return declarations[0].path, declarations[0].symbol.line
 
 
-def _table(repository: str, base: str, head: str, changes: list[_ApiChange]) -> Any:
+def _table(changes: list[_ApiChange], *, repository: str, base: str, head: str) -> Any:
     old = [_location_of(change.old) for change in changes]
     new = [_location_of(change.new) for change in changes]
     values: dict[str, Any] = {
