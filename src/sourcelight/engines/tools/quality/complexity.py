@@ -23,8 +23,8 @@ from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
 from sourcelight.engines.tools.context import ToolContext, clean_path, is_below
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.countable_changes import commits_of_files
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
-from sourcelight.engines.tools.history.hotspots import commits_of_files
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, Repository

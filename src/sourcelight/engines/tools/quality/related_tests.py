@@ -15,8 +15,8 @@ from sourcelight.core.tools.quality import RELATED_TESTS, RelatedTestsArguments
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.countable_changes import commits_beside
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_history
-from sourcelight.engines.tools.history.hotspots import commits_beside
 from sourcelight.engines.tools.navigation.analyses import project_of
 from sourcelight.engines.tools.navigation.calls import notices_of, workspace_of
 from sourcelight.engines.tools.pages.items import TableItems
