@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,7 +43,10 @@ _MAX_DELTA_FRACTION = 0.2
 """Fraction of dead and delta documents above which all shards are rewritten."""
 
 _MAX_DEAD_FRACTION = 0.5
-"""The same when views of other revisions remain, whose old shards then stay on disk beside the new ones."""
+"""Fraction of dead documents above which shards are rewritten while views of other revisions use the old ones.
+
+The old shards then stay on disk beside the new ones.
+"""
 
 _MAX_DELTAS = 8
 """Delta shards beyond which an update merges them: every search reads the posting lists of each shard."""
@@ -111,30 +114,51 @@ class BuildOptions:
     rebuild: bool = False
 
 
+class _Position(NamedTuple):
+    """The document of a blob: the number of its shard, and its number there."""
+
+    shard: int
+    document: int
+
+
+class _Unindexed(NamedTuple):
+    """A blob without content in the index, such as a binary file: an index in `REASONS`, and its size or -1."""
+
+    reason: int
+    size: int
+
+
+class _LooseBlob(NamedTuple):
+    """A blob whose content stays with git: its number among loose documents, and its size."""
+
+    document: int
+    size: int
+
+
 @dataclass(slots=True)
-class _ExistingBlobs:
-    """Contents of the index, by blob.
+class _IndexedBlobs:
+    """Blobs that the index has, by id.
 
     Attributes
     ----------
     shards
         The shards, in the order of their numbers.
     positions
-        Shard and document of a blob.
-    reasons
-        Index in `REASONS` and size of a blob without content, such as a binary file; size -1 if it isn't known.
+        Blobs with content in a shard.
+    unindexed
+        Blobs that are matched by the names of their files only.
     loose
-        Loose document and size of a blob whose content stays with git.
+        Blobs of the view that is being built whose content stays with git.
     """
 
     shards: list[ShardEntry] = field(default_factory=list)
-    positions: dict[bytes, tuple[int, int]] = field(default_factory=dict)
-    reasons: dict[bytes, tuple[int, int]] = field(default_factory=dict)
-    loose: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    positions: dict[bytes, _Position] = field(default_factory=dict)
+    unindexed: dict[bytes, _Unindexed] = field(default_factory=dict)
+    loose: dict[bytes, _LooseBlob] = field(default_factory=dict)
 
     def has(self, blob_id: bytes) -> bool:
         """Return whether the blob need not be read."""
-        return blob_id in self.positions or blob_id in self.reasons
+        return blob_id in self.positions or blob_id in self.unindexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,33 +188,33 @@ def build(
 
 
 def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, tree: FileTree | None) -> BuildResult:
-    previous = _previous_manifest(folder, options)
+    previous = _usable_manifest(folder, options)
     folder.discard_unneeded()
     tree = tree or source.tree(options.commit)
     try:
-        existing = _existing_blobs(folder.path, previous, options.check_cancelled)
+        existing = _read_indexed_blobs(folder.path, previous, options.check_cancelled)
     except (IndexDamaged, FileNotFoundError):
-        previous, existing = EMPTY, _ExistingBlobs()
+        previous, existing = EMPTY, _IndexedBlobs()
 
     ids = [tree.blob_ids[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(tree.blob_ids), BLOB_ID_BYTES)]
-    step = _BuildStep(folder.path, source, options, existing)
+    builder = _Builder(folder.path, source, options, existing)
 
     # The new view replaces the view of its revision and any other view of its commit.
     views = [view for view in previous.views if view.revision != options.revision and view.commit != options.commit]
     views = recent_views(folder.path, views, in_use_s=_IN_USE_S)
     protected = [view for view in views if view.protected]
     if options.revision not in PROTECTED:
-        step.extend_loose(ids)
-    elif previous.shards and _should_rewrite(folder.path, existing, ids, protected):
-        step.rewrite(ids)
+        builder.extend_loose(ids)
+    elif previous.shards and _should_rewrite(existing, ids, folder=folder.path, other_views=protected):
+        builder.rewrite(ids)
         views = protected  # other views would keep the old shards on disk, and are cheap to build again
-    elif step.extend(ids):
+    elif builder.extend(ids):
         views = protected
 
-    entry, used_names = step.write_view(tree.paths, ids)
+    entry, used_names = builder.write_view(tree.paths, ids)
     for view in views:
         used_names.update(name for name in CommitView(folder.path / view.name).shards if not is_loose(name))
-    shards = {shard.name: shard for shard in (*previous.shards, *step.existing.shards) if shard.name in used_names}
+    shards = {shard.name: shard for shard in (*previous.shards, *builder.existing.shards) if shard.name in used_names}
 
     # The last step makes all of it visible at once. If a build dies before, the old index stays unchanged.
     folder.replace_manifest(
@@ -201,7 +225,7 @@ def _build(folder: TextIndexFolder, source: BlobSource, options: BuildOptions, t
             views=(*views, entry),
         )
     )
-    return BuildResult(step.read_files, step.read_bytes, len(ids))
+    return BuildResult(builder.read_files, builder.read_bytes, len(ids))
 
 
 def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0) -> list[ViewEntry]:
@@ -221,7 +245,7 @@ def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0)
     return [view for view in views if view.name not in old]
 
 
-def _previous_manifest(folder: TextIndexFolder, options: BuildOptions) -> IndexManifest:
+def _usable_manifest(folder: TextIndexFolder, options: BuildOptions) -> IndexManifest:
     try:
         previous = folder.manifest()
     except IndexDamaged:
@@ -231,12 +255,12 @@ def _previous_manifest(folder: TextIndexFolder, options: BuildOptions) -> IndexM
     return previous
 
 
-def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Callable[[], None]) -> _ExistingBlobs:
-    existing = _ExistingBlobs(list(manifest.shards))
+def _read_indexed_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Callable[[], None]) -> _IndexedBlobs:
+    existing = _IndexedBlobs(list(manifest.shards))
     for shard_index, entry in enumerate(manifest.shards):
         check_cancelled()
         for document, blob_id in enumerate(Shard(folder / entry.name).blob_ids()):
-            existing.positions[blob_id] = (shard_index, document)
+            existing.positions[blob_id] = _Position(shard_index, document)
 
     protected = [view for view in manifest.views if view.protected]
     unprotected = [view for view in manifest.views if not view.protected]
@@ -249,19 +273,25 @@ def _existing_blobs(folder: Path, manifest: IndexManifest, check_cancelled: Call
             ids = view.blob_ids()
             sizes = view.file.array("size")
             for file in without_content.tolist():
-                existing.reasons[ids[file]] = int(view.reason[file]), int(sizes[file])
+                existing.unindexed[ids[file]] = _Unindexed(int(view.reason[file]), int(sizes[file]))
 
     return existing
 
 
-def _should_rewrite(folder: Path, existing: _ExistingBlobs, ids: list[bytes], other_views: list[ViewEntry]) -> bool:
+def _should_rewrite(
+    existing: _IndexedBlobs, ids: list[bytes], *, folder: Path, other_views: Sequence[ViewEntry]
+) -> bool:
+    """Return whether so many blobs are dead, or in delta shards, that all shards are written again."""
     current_ids = set(ids)
     for view in other_views:
         current_ids.update(CommitView(folder / view.name).blob_ids())
 
     # HEAD never needed the blobs of other revisions: they are not dead.
-    shards = existing.shards
-    indexed = [blob_id for blob_id, (shard, _) in existing.positions.items() if not shards[shard].for_other_revisions]
+    indexed = [
+        blob_id
+        for blob_id, position in existing.positions.items()
+        if not existing.shards[position.shard].for_other_revisions
+    ]
     dead_count = sum(blob_id not in current_ids for blob_id in indexed)
     if other_views:
         return dead_count > _MAX_DEAD_FRACTION * len(indexed)
@@ -271,10 +301,10 @@ def _should_rewrite(folder: Path, existing: _ExistingBlobs, ids: list[bytes], ot
     return dead_count + delta_count + new_count > _MAX_DELTA_FRACTION * (len(indexed) + new_count)
 
 
-class _BuildStep:
-    """One build: the shards that it writes, and the blobs that the index has by then."""
+class _Builder:
+    """Writes the shards and the view of one build; `existing` has the blobs that the index has by then."""
 
-    def __init__(self, folder: Path, source: BlobSource, options: BuildOptions, existing: _ExistingBlobs) -> None:
+    def __init__(self, folder: Path, source: BlobSource, options: BuildOptions, existing: _IndexedBlobs) -> None:
         self.existing = existing
         self.read_files = 0
         self.read_bytes = 0
@@ -287,14 +317,14 @@ class _BuildStep:
     def extend(self, ids: list[bytes]) -> bool:
         """Write missing blobs into a delta shard; returns True when delta shards were merged."""
         missing = self._missing(ids)
-        delta = bool(self.existing.shards)
-        deltas = [shard_index for shard_index, entry in enumerate(self.existing.shards) if entry.delta]
+        # The first shards of an index are no deltas.
+        is_delta = bool(self.existing.shards)
+        deltas = [entry.name for entry in self.existing.shards if entry.delta]
         if missing and len(deltas) >= _MAX_DELTAS:
-            names = [self.existing.shards[shard_index].name for shard_index in deltas]
-            self._write(chain(self._texts_of_shards(names, set(ids)), self._texts(missing)), delta=True)
+            self._write(chain(self._texts_of_shards(deltas, set(ids)), self._texts(missing)), delta=True)
             return True
 
-        self._write(self._texts(missing), delta=delta)
+        self._write(self._texts(missing), delta=is_delta)
         return False
 
     def _texts_of_shards(self, names: Sequence[str], current_ids: AbstractSet[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -318,32 +348,33 @@ class _BuildStep:
                 self._write(chain(contents, texts), delta=True, for_other_revisions=True)
                 return
 
-        self.existing.loose = {blob_id: (document, len(text)) for document, (blob_id, text) in enumerate(contents)}
+        for document, (blob_id, text) in enumerate(contents):
+            self.existing.loose[blob_id] = _LooseBlob(document, len(text))
 
     def _missing(self, ids: list[bytes]) -> list[bytes]:
         return [blob_id for blob_id in dict.fromkeys(ids) if not self.existing.has(blob_id)]
 
     def rewrite(self, ids: list[bytes]) -> None:
         """Write all blobs of the commit into new shards, in path order; indexed ones are copied from the old shards."""
-        existing = self.existing
-        shards = [Shard(self._folder / entry.name) for entry in existing.shards]
-        blob_ids = [blob_id for blob_id in dict.fromkeys(ids) if blob_id not in existing.reasons]
-        self.existing = _ExistingBlobs(reasons=existing.reasons)
+        previous = self.existing
+        self.existing = _IndexedBlobs(unindexed=previous.unindexed)
+        self._write(self._texts_in_order(ids, previous), delta=False)
 
-        def texts() -> Iterator[tuple[bytes, bytes]]:
-            new_texts = self._texts([blob_id for blob_id in blob_ids if blob_id not in existing.positions])
-            # Not all new blobs have a text: the next blob with a text waits for its position in the order of paths.
-            next_id, next_text = next(new_texts, (b"", b""))
-            for blob_id in blob_ids:
-                position = existing.positions.get(blob_id)
-                if position is not None:
-                    self._options.check_cancelled()
-                    yield blob_id, shards[position[0]].text(position[1])
-                elif blob_id == next_id:
-                    yield blob_id, next_text
-                    next_id, next_text = next(new_texts, (b"", b""))
-
-        self._write(texts(), delta=False)
+    def _texts_in_order(self, ids: Iterable[bytes], previous: _IndexedBlobs) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the blobs of a commit, in order: those of previous shards are copied, and all others are read."""
+        shards = [Shard(self._folder / entry.name) for entry in previous.shards]
+        blob_ids = [blob_id for blob_id in dict.fromkeys(ids) if blob_id not in previous.unindexed]
+        new_texts = self._texts([blob_id for blob_id in blob_ids if blob_id not in previous.positions])
+        # Not all new blobs have a text: the next blob with a text waits for its position in the order of paths.
+        next_id, next_text = next(new_texts, (b"", b""))
+        for blob_id in blob_ids:
+            position = previous.positions.get(blob_id)
+            if position is not None:
+                self._options.check_cancelled()
+                yield blob_id, shards[position.shard].text(position.document)
+            elif blob_id == next_id:
+                yield blob_id, next_text
+                next_id, next_text = next(new_texts, (b"", b""))
 
     def _texts(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
         limit = document_limit(self._options.max_file_size)
@@ -354,9 +385,9 @@ class _BuildStep:
                 # None means missing or too large; the size decides which.
                 size = self._source.size(blob_id)
                 if size is None or size <= limit:
-                    self.existing.reasons[blob_id] = _MISSING, -1
+                    self.existing.unindexed[blob_id] = _Unindexed(_MISSING, -1)
                 else:
-                    self.existing.reasons[blob_id] = _TOO_LARGE, size
+                    self.existing.unindexed[blob_id] = _Unindexed(_TOO_LARGE, size)
                 continue
 
             self.read_bytes += len(text)
@@ -365,10 +396,10 @@ class _BuildStep:
                 self._options.on_progress(self.read_files, self.read_bytes)
 
             if len(text) > limit:
-                self.existing.reasons[blob_id] = (_TOO_LARGE, len(text))
+                self.existing.unindexed[blob_id] = _Unindexed(_TOO_LARGE, len(text))
             # Anywhere in the text, unlike git, which looks at the first 8,000 bytes.
             elif b"\0" in text:
-                self.existing.reasons[blob_id] = (_BINARY, len(text))
+                self.existing.unindexed[blob_id] = _Unindexed(_BINARY, len(text))
             else:
                 yield blob_id, text
 
@@ -378,7 +409,8 @@ class _BuildStep:
             if not builder.has_room(len(text)):
                 self._finish(builder, delta=delta, for_other_revisions=for_other_revisions)
                 builder = ShardBuilder()
-            self.existing.positions[blob_id] = (len(self.existing.shards), builder.add(blob_id, text))
+            document = builder.add(blob_id, text)
+            self.existing.positions[blob_id] = _Position(len(self.existing.shards), document)
 
         if builder.documents:
             self._finish(builder, delta=delta, for_other_revisions=for_other_revisions)
@@ -406,34 +438,34 @@ class _BuildStep:
         document = np.zeros(files, dtype=np.uint32)
         reason = np.zeros(files, dtype=np.uint8)
         size = np.zeros(files, dtype=np.int64)
-        sizes = [Shard(self._folder / entry.name).doc_size for entry in existing.shards]
+        document_sizes = [Shard(self._folder / entry.name).doc_size for entry in existing.shards]
         for file, blob_id in enumerate(ids):
             position = existing.positions.get(blob_id)
             if position is None and blob_id in existing.loose:
                 shard[file] = len(existing.shards)
                 document[file], size[file] = existing.loose[blob_id]
             elif position is None:
-                reason[file], size[file] = existing.reasons[blob_id]
+                reason[file], size[file] = existing.unindexed[blob_id]
             else:
                 shard[file], document[file] = position
-                size[file] = sizes[position[0]][position[1]]
+                size[file] = document_sizes[position.shard][position.document]
 
         # A view lists only shards that it uses, so the numbers of the build become indexes into its own list. Loose
         # documents count as one more shard, the last.
         # Not with `np.unique`, which imports the masked arrays of numpy on its first call.
         used_shards = np.flatnonzero(np.bincount(shard[shard != NO_SHARD]))
-        renumbered = np.full(NO_SHARD + 1, NO_SHARD, dtype=np.uint16)
-        renumbered[used_shards] = np.arange(len(used_shards))
+        index_of_shard = np.full(NO_SHARD + 1, NO_SHARD, dtype=np.uint16)
+        index_of_shard[used_shards] = np.arange(len(used_shards))
         loose = loose_name(existing.loose) if existing.loose else ""
         all_names = [*(entry.name for entry in existing.shards), loose]
-        names = [all_names[file] for file in used_shards.tolist()]
+        names = [all_names[number] for number in used_shards.tolist()]
         language, languages = languages_of_paths(paths)
         content = ViewContent(
             commit=self._options.commit,
             paths=paths,
             blob_ids=b"".join(ids),
             shards=names,
-            shard=renumbered[shard],
+            shard=index_of_shard[shard],
             document=document,
             reason=reason,
             size=size,
