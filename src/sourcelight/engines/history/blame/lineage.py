@@ -378,6 +378,7 @@ class _Replay:
             else:
                 new_states[path] = self._add_moved(change, [state, *other_states], number, parents)
 
+        # As in `_change`: only now, because one file may have taken the name of another.
         for change in changes:
             state.pop(lineage.numbers[change.path], None)
 

@@ -16,20 +16,15 @@ _ARGUMENTS = (
     "diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff",
     "--diff-merges=first-parent", "--always", "--format=%x01%H",
 )  # fmt: skip
-"""Arguments of git for output whose fields end with NUL. One merge, with a changed file::
+"""Arguments of git for output whose fields end with NUL."""
 
-    \\x01c0ffee…
-    \\n:100644 100644 1f4c… 9e2d… M
-    src/retry.py
-"""
-
+# A record has fixed columns: old and new mode, old and new object id, and the status.
 _NEW_MODE = slice(8, 14)
 _NEW_BLOB = slice(56, 96)
-"""Parts of a record, which has fixed columns: old and new mode, old and new object id, and the status."""
 
+# 100644 and 100755 are files (git's manual, gitformat-index). A link (120000) and a submodule (160000) have no lines
+# that belong to a commit of this repository.
 _FILE_MODE = b"100"
-"""Start of the modes of files, 100644 and 100755 (git's manual, gitformat-index). A link (120000) and a submodule
-(160000) have no lines that belong to a commit of this repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +46,10 @@ def merge_changes(
     if not merges:
         return
 
+    # One merge, with a changed file:
+    #     \x01c0ffee…
+    #     \n:100644 100644 1f4c… 9e2d… M
+    #     src/retry.py
     stdin = "".join(f"{merge}\n" for merge in merges).encode()
     merge = ""
     changes: list[MergeChange] = []
