@@ -187,3 +187,35 @@ def test_ordinary_alerts_stay_as_they_are() -> None:
     state = searched([("alert", {"title": "a", "description": "b", "kind": "info"})])
     assert state.alerts == (Alert("a", "b", "info"),)
     assert state.status == "complete"
+
+
+@pytest.mark.parametrize("skipped", ["everything", True, 3, {"title": "all"}, ["x"], [None], [{"reason": 3}]])
+def test_skipped_work_of_any_form_is_skipped_work(skipped: Any) -> None:
+    """A text in place of the list was none, and the search complete."""
+    final = ("progress", {"done": True, "matchCount": 0, "durationMs": 1, "skipped": skipped})
+    assert searched([], final).status == "limited"
+
+
+@pytest.mark.parametrize("skipped", [None, [], "", 0, False, {}])
+def test_no_skipped_work_has_several_forms(skipped: Any) -> None:
+    final = ("progress", {"done": True, "matchCount": 0, "durationMs": 1, "skipped": skipped})
+    assert searched([], final).status == "complete"
+
+
+def test_what_a_service_says_has_no_credentials() -> None:
+    """A service that quoted the token in an alert put it into the outputs of notebooks."""
+    reader = EventReader("x", hide_secrets=lambda text: text.replace("s3cret", "***"))
+    item = {"reason": "timeout", "title": "s3cret", "message": "for s3cret"}
+    events = [
+        ("progress", {"done": False, "skipped": [item]}),
+        ("alert", {"title": "s3cret", "description": "x" * 1_996 + " s3cret", "kind": "info"}),
+        ("error", {"message": "bad s3cret"}),
+        ("progress", {"done": True, "skipped": [item]}),
+        ("done", {}),
+    ]
+    events_read = [
+        event for name, data in events for event in reader.feed(f"event: {name}\ndata: {json.dumps(data)}\n\n".encode())
+    ]
+    assert len(events_read) == len(events)
+    assert "s3c" not in str(events_read)
+    assert str(events_read).count("***") == 7

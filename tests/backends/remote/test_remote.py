@@ -219,12 +219,13 @@ def test_a_service_that_stays_busy_is_given_up() -> None:
     assert len(service.received) == 3
 
 
-@pytest.mark.parametrize("wait", ["3600", "Fri, 31 Dec 2399 23:59:59 GMT"])
+@pytest.mark.parametrize("wait", ["3600", "Fri, 31 Dec 2399 23:59:59 GMT", "9" * 400])
 def test_a_wait_beyond_the_bound_is_reported_at_once(wait: str) -> None:
     _, error, service = served(ScriptedReply([b"slow down"], status=429, headers={"Retry-After": wait}))
     assert isinstance(error, RateLimited)
     assert error.retry_after_s is not None
     assert error.retry_after_s >= 3600
+    assert "; try again in " in str(error)
     assert len(service.received) == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sourcelight.core.markup import count_of, join_words, plural
+from sourcelight.core.markup.counts import format_wait
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,14 @@ def test_a_noun_has_its_plural(noun: str, nouns: str) -> None:
 def test_words_are_joined_as_a_sentence_has_them() -> None:
     assert [join_words(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert join_words(["day", "week", "year"], "or") == "day, week or year"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "1 second"), (1.2, "2 seconds"), (119.0, "119 seconds"), (121.0, "3 minutes"), (7_199.0, "120 minutes"),
+        (86_400.0, "24 hours"), (172_800.0, "2 days"), (float("inf"), "11,575 days"),
+    ],
+)  # fmt: skip
+def test_a_wait_is_in_its_largest_unit(seconds: float, text: str) -> None:
+    assert format_wait(seconds) == text

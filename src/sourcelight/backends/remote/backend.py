@@ -184,7 +184,11 @@ class RemoteBackend:
             There was no stream.
         """
         reader = EventReader(
-            request.query, request.display, request.pattern_type, default_matches=request.default_matches
+            request.query,
+            request.display,
+            request.pattern_type,
+            default_matches=request.default_matches,
+            hide_secrets=self._connection.hide_secrets,
         )
         crossing = not request.chunk_matches and may_cross_lines(request)
         params = portable(in_chunks(request) if crossing else request).to_params()

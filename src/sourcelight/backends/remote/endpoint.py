@@ -32,6 +32,7 @@ from sourcelight.core.errors import (
     SourcelightError,
     Unauthorized,
 )
+from sourcelight.core.markup.counts import format_wait
 
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -379,10 +380,10 @@ def refusal_error(
     # The first line of an HTML page, as proxies send it, doesn't describe the error.
     line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
     detail = f": {line}" if line else ""
+    wait_s = retry_after_seconds(retry_after)
     if status == _TOO_MANY_REQUESTS:
-        return RateLimited(
-            f"{address} limits the request rate{detail}", text=text, retry_after_s=retry_after_seconds(retry_after)
-        )
+        advice = "wait before you try again" if wait_s is None else f"try again in {format_wait(wait_s)}"
+        return RateLimited(f"{address} limits the request rate; {advice}{detail}", text=text, retry_after_s=wait_s)
 
     errors: dict[int, tuple[Callable[..., ServiceError], str]] = {
         401: (Unauthorized, "needs a valid access token; set SRC_ACCESS_TOKEN or pass token="),
@@ -391,7 +392,7 @@ def refusal_error(
     }
     error, meaning = errors.get(status, (ServiceError, f"answered with status {status}"))
     failure = error(f"{address} {meaning}{detail}", status=status, text=text)
-    failure.retry_after_s = retry_after_seconds(retry_after)
+    failure.retry_after_s = wait_s
     return failure
 
 

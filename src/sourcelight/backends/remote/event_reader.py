@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.backends.remote.stream_limits import ItemLimits, cut_progress
+from sourcelight.backends.remote.stream_limits import ItemLimits, cut_progress, without_secrets
 from sourcelight.core.batches import Event, OtherMatch, OtherMatches
 from sourcelight.core.batches.codecs.decode import UNKNOWN_TYPE, MatchDecoder
 from sourcelight.core.errors import ProtocolError, QueryError, StreamBroken
@@ -45,15 +45,24 @@ class EventReader:
         How the query is read.
     default_matches
         Number of matches that a query without ``count:`` asks for; None if the service decides.
+    hide_secrets
+        Removes credentials from a text of the service.
     """
 
     def __init__(
-        self, query: str, display: int = -1, pattern_type: str = "standard", *, default_matches: int | None = None
+        self,
+        query: str,
+        display: int = -1,
+        pattern_type: str = "standard",
+        *,
+        default_matches: int | None = None,
+        hide_secrets: Callable[[str], str] = str,
     ) -> None:
         self._query = query
         self._pattern_type = pattern_type
         self._display = display
         self._default_matches = default_matches
+        self._hide_secrets = hide_secrets
         self._framing = SseDecoder()
         self._matches = MatchDecoder()
         self._delayed: list[Alert | ErrorEvent] = []
@@ -171,11 +180,13 @@ class EventReader:
 
     def _pass_on(self, event: Any) -> Iterator[Event]:
         if isinstance(event, Progress):
-            event = self._progress = cut_progress(self._with_former(event))
+            short = cut_progress(self._with_former(event))
+            event = self._progress = without_secrets(short, self._hide_secrets)
         elif isinstance(event, Filters):
             event = self._limits.cut_filters(event)
         elif isinstance(event, Alert | ErrorEvent):
-            event = self._limits.cut_alert(event)
+            # Before texts are cut, which could leave a part of a credential.
+            event = self._limits.cut_alert(without_secrets(event, self._hide_secrets))
             if event is None:
                 return
             if isinstance(event, ErrorEvent):

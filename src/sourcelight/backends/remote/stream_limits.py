@@ -6,7 +6,7 @@ reported as skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -34,6 +34,7 @@ _MAX_PROPOSED = 20
 _ITEM_CHARS = 16
 """Characters that an empty item counts, so that a flood of them isn't free."""
 
+_Event = TypeVar("_Event", Alert | ErrorEvent, Progress)
 _Item = TypeVar("_Item", bound=SuggestedFilter | Skipped)
 
 
@@ -95,6 +96,16 @@ def cut_progress(event: Progress) -> Progress:
         title = f"{count_of(dropped, 'more item')} of skipped work not kept"
         skipped.append(Skipped("skipped-not-kept", title, severity="warn"))
     return replace(event, skipped=tuple(skipped), trace=event.trace[:_MAX_LABEL_CHARS])
+
+
+def without_secrets(event: _Event, hide: Callable[[str], str]) -> _Event:
+    """Return an event without the credentials that a service may have quoted in its texts for people."""
+    if isinstance(event, ErrorEvent):
+        return replace(event, message=hide(event.message))
+    if isinstance(event, Alert):
+        return replace(event, title=hide(event.title), description=hide(event.description))
+    skipped = (replace(item, title=hide(item.title), message=hide(item.message)) for item in event.skipped)
+    return replace(event, skipped=tuple(skipped))
 
 
 def _first_of(items: Iterable[_Item]) -> list[_Item]:

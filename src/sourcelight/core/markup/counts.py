@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 _IRREGULAR = {"person": "people", "child": "children"}
 _VOWELS = frozenset("aeiou")
+_WAIT_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+_MAX_WAIT_S = 1e9
 
 _PIECE = re.compile(
     r"[A-Z]?[a-z]{1,7}"  # a word, or seven letters of a longer one; the space before it belongs to it
@@ -33,6 +35,18 @@ def count_of(count: int, noun: str) -> str:
     ('1 file', '2,000 repositories')
     """
     return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def format_wait(seconds: float) -> str:
+    """Return a wait in the largest unit of which it has two, rounded up.
+
+    Examples
+    --------
+    >>> format_wait(0.2), format_wait(90), format_wait(7_200)
+    ('1 second', '90 seconds', '2 hours')
+    """
+    size, unit = next((size, unit) for size, unit in _WAIT_UNITS if seconds >= 2 * size or size == 1)
+    return count_of(max(1, math.ceil(min(seconds, _MAX_WAIT_S) / size)), unit)
 
 
 def plural(noun: str) -> str:

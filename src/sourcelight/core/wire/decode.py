@@ -235,8 +235,8 @@ def _matches(value: Json) -> events.Matches:
 def _progress(value: Json) -> events.Progress:
     record = _object(value)
     skipped = record.get("skipped")
-    # A single item may come without its list.
-    items = [skipped] if isinstance(skipped, dict) else _list(skipped)
+    # Whatever is no list says that something was left out, too: a single item, its text, a number of them, true.
+    items = skipped if isinstance(skipped, list) else [skipped] if skipped else []
     return events.Progress(
         done=_flag(record, "done"),
         match_count=_count(record.get("matchCount")),
