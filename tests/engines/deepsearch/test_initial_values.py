@@ -277,7 +277,9 @@ def test_of_two_long_docstrings_the_first_paragraphs_are_quoted(tmp_path: Path) 
     assert "Stop after some seconds." in text
     assert "Raises" not in text
     # `JUnit` doesn't end with `IT`, although filters of files ignore case.
-    assert research(engine, "How many test files are there?").text.startswith("**1** file in tests")
+    assert research(engine, "How many test files are there?").text.startswith(
+        "**1** file of code in directories of tests"
+    )
 
 
 def test_a_runtime_is_asked_for_with_a_pronoun_too() -> None:

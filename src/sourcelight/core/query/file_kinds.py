@@ -80,6 +80,29 @@ _TEST_NAMES = (
 TEST_FILES = f"{_TEST_DIRECTORIES}|{_TEST_NAMES}"
 """Paths of test files: by directory, or by the start or end of the name; filters of files ignore case."""
 
+_CODE = (
+    "adb|bash|bats|c|cc|clj[cs]?|coffee|cpp|cr|cs|cu|cxx|d|dart|el|elm|erl|exs?|f90|fs|gd|gleam|groovy|hs|java|jl|jsx?"
+    "|[cm]js|kts?|lisp|lua|mli?|mm?|nim|php|pl|pm|ps1|pyx?|r|raku|rb|re|rkt|rs|scala|scm|sh|sol|sql|swift|tcl|tsx?|[cm]ts"
+    "|v|vb|vim|zig"
+)
+"""Endings of code. Of Go only the name tells a test, whatever directory it is in."""
+NAMED_LIKE_TESTS = (
+    rf"(^|/)tests?[_-][^/]*\.({_CODE})$|[._-](tests?|specs?|e2e)\.({_CODE}|go)$|(^|/)(run_?)?tests?\.({_CODE})$"
+    r"|\.(t|bats|phpt|vader|plt|rakutest)$|_SUITE\.erl$"
+    r"|(?-i:Test|Tests|TestCase|[a-z0-9]IT)\.(java|kt|scala|cs|fs|vb|groovy|swift|php|hs|mm?|cpp|cc|cxx|[jt]sx?)$"
+    r"|(?-i:Spec)\.(scala|cs|fs|vb|groovy|swift|php|hs|mm?|cpp|cc|cxx|[jt]sx?)$|(?-i:[a-z0-9](Suite\.scala|Cest\.php))$"
+    r"|(^|/)tests?/(.*/)?(?-i:Tests?[A-Z0-9][^/]*\.(java|kt|scala|groovy|cs|cpp|cc|php|mm?))$"
+)
+"""Paths of code that is named as tests are in its language."""
+CODE_OF_TESTS = rf"({_TEST_DIRECTORIES})(.*/)?[^/]*\.({_CODE})$|{NAMED_LIKE_TESTS}"
+"""Paths of code in directories of tests, and of code that is named like tests."""
+BESIDE_TESTS = (
+    r"(^|/)(__init__|conftest|(test|spec)[_-]?helpers?|package-info|mod|setup|setup[_-]?tests?)\.\w+$"
+    r"|(^|/)(fixtures?|__fixtures__|testdata|test[_-]?(data|files|fixtures)|__mocks__|mocks|__snapshots__|snapshots|goldens?"
+    r"|resources|vendor|node_modules|googletest[^/]*|gtest[^/]*)/"
+)
+"""Paths of what stands beside tests: settings, helpers, and data that looks like code."""
+
 _TEST_DIRECTORY = re.compile(_TEST_DIRECTORIES, re.IGNORECASE)
 _TEST_NAME = re.compile(_TEST_NAMES, re.IGNORECASE)
 _EXAMPLE = re.compile(r"(?:^|/)(?:benchmarks?|examples?)/", re.IGNORECASE)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code, count_of, join_first, join_words
+from sourcelight.core.query.file_kinds import BESIDE_TESTS, CODE_OF_TESTS, NAMED_LIKE_TESTS
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
@@ -28,6 +29,13 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.index.view import REASONS
 
 _LISTED_ENDINGS = 5
+_TEST_FILES = re.compile(
+    r"\b(?:tests?|specs?)[\s-]+(?:source[\s-]+|code[\s-]+)?(?:files?|modules?|scripts?)\b", re.IGNORECASE
+)
+"""Words for files that have tests, rather than for all files in a directory of tests."""
+_TOLD_BY_NAME = (".py", ".java", ".kt", ".cs", ".go", ".rb", ".dart", ".exs", ".php", ".swift", ".scala", ".vb", ".fs")
+"""Endings of languages in which names tell tests from what helps them."""
+_MIN_NAMED = 3
 
 _MAX_LANGUAGES = 4
 """Maximum languages that a sentence names; the table has all."""
@@ -36,6 +44,9 @@ _MAX_LANGUAGES = 4
 def count_files(work: Work) -> Fact:
     """Count files by language, directory and name; or the repositories that have such."""
     request = work.request
+    if request.tests and not request.relation and _TEST_FILES.search(work.inquiry.question) is not None:
+        return _count_test_files(work)
+
     text = "type:path"
     if request.relation in {"name", "prefix", "suffix", "part"}:
         names = "|".join(escape_regexp(term.text) for term in request.terms)
@@ -84,6 +95,55 @@ def count_files(work: Work) -> Fact:
             f"Files count, because neither git nor the indexes have {code(request.subject)}; the table has their names."
         )
 
+    return fact
+
+
+def _count_test_files(work: Work) -> Fact:
+    """Count the files that are named like tests; where most have other names, all code in directories of tests.
+
+    Fixtures, helpers and documents of such a directory are no test files.
+    """
+    work = replace(work, request=replace(work.request, tests=None))
+    notes: list[str] = []
+    matches = {}
+    queries = {}
+    for key, pattern in (("name", NAMED_LIKE_TESTS), ("directory", CODE_OF_TESTS)):
+        text = f"type:path file:{quote_value(pattern)} -file:{quote_value(BESIDE_TESTS)}"
+        queries[key] = make_queries(work, text)
+        rows = run_searches(work, queries[key], notes)
+        matches[key] = {(row["repository"], row["path"]): row for row in rows if row["path"]}
+
+    named_count, all_count = len(matches["name"]), len(matches["directory"])
+    of_names = sum(path.endswith(_TOLD_BY_NAME) for _, path in matches["name"])
+    is_by_name = 2 * named_count >= all_count or 2 * of_names > max(named_count, _MIN_NAMED)
+    files = matches["name" if is_by_name else "directory"]
+    noun = files_noun(work, len(files))
+    conditions = file_conditions(work, languages=False)
+    others = all_count - named_count
+    if is_by_name:
+        verb = "is" if len(files) == 1 else "are"
+        subject = f"{noun}{conditions} {verb} named like tests"
+        more = f"{others:,} more {'is a file' if others == 1 else 'are files'} of code"
+        subject += f", and {more} in directories of tests" if others else ""
+    else:
+        subject = f"{noun}{conditions} of code in directories of tests"
+        subject += f", {named_count:,} of them named like tests" if named_count else ""
+
+    fact = Fact(
+        len(files),
+        subject,
+        join_queries(queries["name" if is_by_name else "directory"]),
+        "Counts files of code by their paths: by names such as `test_x.py`, `x_test.go`, `x.spec.ts` or `XTest.java`. "
+        "Fixtures, mocks, helpers such as `conftest.py`, and files that aren't code don't count.",
+        notes=notes,
+        unit="files",
+    )
+    fact.repositories = Counter(name for name, _ in files)
+    table = Rows("Files", ("repository", "path"))
+    for repository, path in sorted(files):
+        table.add((repository, path), CitedLine(repository, commit_of(work, files[repository, path]), path))
+
+    fact.tables = [table]
     return fact
 
 
