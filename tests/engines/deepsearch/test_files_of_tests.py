@@ -17,7 +17,7 @@ PYTHON = [
 ]  # fmt: skip
 MOCHA = ["test/grain.js", "test/stone.js", "test/sack/index.js", "test/deno-test.js", "test/README.md", "lib/grain.js"]
 SHARP = ["test/Mill.Tests/GrainTests.cs", "test/Mill.Tests/Some.cs", "test/Mill.Tests/Sink.cs",
-         "test/Mill.Tests/Hook.cs", "test/Mill.Tests/StoneTests.cs", "test/Mill.Tests/SackTests.cs", 
+         "test/Mill.Tests/Hook.cs", "test/Mill.Tests/StoneTests.cs", "test/Mill.Tests/SackTests.cs",
          "test/Mill.Tests/Belt.cs"]  # fmt: skip
 JAVA = ["src/test/java/TestGrain.java", "src/test/java/StoneTest.java", "src/main/java/TestContext.java"]
 GO = ["grain.go", "grain_test.go", "testdata/stone_test.go", "tests/helper.go"]

@@ -213,7 +213,7 @@ CLAIMS: Sequence[Claim] = (
         _PLACES,
         (
             "dependencies.find_dependency", "dependencies._state_related", "dependency_lists._state_list",
-            "actions.find_action", "dependency_lists.list_extra",
+            "actions.find_action", "extras._state_items", "extras.find_in_extra",
         ),
     ),
     Claim(
@@ -223,7 +223,7 @@ CLAIMS: Sequence[Claim] = (
         "packages in its own way. For one package, the sentence names its manifests, and no manifest of a directory "
         "above contains the name. No line of a named workflow contains the last part of the name.",
         _PLACES,
-        ("dependencies._no_dependency", "actions._find_unused"),
+        ("dependencies._no_dependency", "actions._find_unused", "extras.find_in_extra"),
     ),
     Claim(
         ("`…` lists no … dependencies", "`…` lists no dependencies", "`…` list no…dependencies"),
@@ -261,7 +261,7 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         (
             "`…` gives `…` as the …", "`…` says “…”…", "`…` has the words of the `…` license: “…”…",
-            "`…` defines the …", "`…` enables the …",
+            "`…` defines the …", "`…` defines no extra…", "`…` enables the …",
             "`…` sets the script `…` to `…`", "`…` runs …for the target `…`…", "`…` builds … for the target `…`",
             "`…` builds from `…`…",
         ),
@@ -269,7 +269,8 @@ CLAIMS: Sequence[Claim] = (
         "The cited lines of one manifest, license or Makefile have the values. A sentence without a package is about "
         "the manifest at the top, or the only one that has the field.",
         _PLACES,
-        ("fields.find_field", "fields._license_text", "settings.find_base_image"),
+        ("fields.find_field", "fields._license_text", "settings.find_base_image", "extras._list_names",
+         "extras.list_feature", "extras._state_none"),
     ),
     Claim(
         (
@@ -480,7 +481,7 @@ CLAIMS: Sequence[Claim] = (
         "a sentence that says that it can't be counted, or that names the omitted words",
         (
             "texts.count_texts", "texts._count_without", "files.count_files", "files.count_folders",
-            "files.count_languages", "files.count_lines", "files.count_repositories",
+            "files.count_languages", "files.count_lines", "files._count_test_files", "files.count_repositories",
             "files.count_repositories_without", "files._count_repositories", "definitions.count_definitions",
             "definitions._by_place", "definitions._add_other_kinds", "counting.count_declarations",
             "definitions.count_tests", "exports.count_exports", "subclasses.count_subclasses", "commits.count_commits",

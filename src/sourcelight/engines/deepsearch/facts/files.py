@@ -119,12 +119,12 @@ def _count_test_files(work: Work) -> Fact:
     files = matches["name" if is_by_name else "directory"]
     noun = files_noun(work, len(files))
     conditions = file_conditions(work, languages=False)
-    others = all_count - named_count
+    other_count = all_count - named_count
     if is_by_name:
         verb = "is" if len(files) == 1 else "are"
         subject = f"{noun}{conditions} {verb} named like tests"
-        more = f"{others:,} more {'is a file' if others == 1 else 'are files'} of code"
-        subject += f", and {more} in directories of tests" if others else ""
+        remainder = f"{other_count:,} more {'is a file' if other_count == 1 else 'are files'} of code"
+        subject += f", and {remainder} in directories of tests" if other_count else ""
     else:
         subject = f"{noun}{conditions} of code in directories of tests"
         subject += f", {named_count:,} of them named like tests" if named_count else ""

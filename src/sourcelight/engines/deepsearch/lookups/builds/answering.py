@@ -15,7 +15,13 @@ from sourcelight.engines.deepsearch.lookups.builds.actions import (
 )
 from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
-from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies, list_extra
+from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies
+from sourcelight.engines.deepsearch.lookups.builds.extras import (
+    extra_of_question,
+    find_in_extra,
+    list_extra,
+    list_feature,
+)
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_called, is_repository
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
@@ -28,6 +34,11 @@ _VENDOR = re.compile(r"(?:apache|google|microsoft|spring|facebook|jetbrains|ecli
 
 def find_package_answer(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """Return what manifests say about a package, by the likeliest spellings of a name of several words."""
+    extra = extra_of_question(work.inquiry.question)
+    if extra:
+        # What other lists have says nothing of the extra.
+        return find_in_extra(work, extra, lookup.name, lookup.asks, notes)
+
     names = [lookup.name]
     if lookup.is_free and "-" in lookup.name:
         names += [lookup.name.replace("-", ""), _VENDOR.sub("", lookup.name)]
@@ -106,6 +117,7 @@ _OF_FIELDS: Mapping[str, Callable[[Work, str, list[str]], Finding | None]] = {
     "tested": find_tested_versions,
     "command": lambda work, name, notes: find_command(work, _ACTIONS.get(name.lower(), name.lower()), notes),
     "extra": list_extra,
+    "feature": list_feature,
 }
 """Functions that answer questions about build files that aren't about one field of a manifest, by kind."""
 

@@ -158,33 +158,6 @@ def _state_list(
     return finding
 
 
-def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
-    """Return the packages of an optional group, or without a name the groups of the first manifest that has any."""
-    texts = FileTexts(work.context)
-    queries: list[str] = []
-    manifests = [manifest for manifest in list_manifests(work, texts, notes, queries) if manifest.rank <= 1]
-    for manifest in manifests:
-        items = [item for item in _requirements(manifest) or () if item.line and item.group.startswith("optional: ")]
-        if not name and items:
-            groups = list(dict.fromkeys(item.group.removeprefix("optional: ") for item in items))
-            lines = sorted({item.line for item in items})
-            text = f"{code(manifest.path)} defines the extras {join_words([code(group) for group in groups])}"
-        else:
-            group_names = {f"optional: {name}".casefold(), f"optional: {name}".replace("-", "_").casefold()}
-            items = [item for item in items if item.group.casefold() in group_names]
-            lines = sorted({item.line for item in items})
-            packages = [code(f"{item.name}{item.version}") for item in items[:_MAX_LISTED]]
-            among = ", among others:" if len(items) > _MAX_LISTED else ""
-            text = f"{code(manifest.path)} lists{among} {join_words(packages)} for the extra {code(name)}"
-
-        if items:
-            path = manifest.path
-            proofs = join_evidence([texts.evidence(manifest.target, path, line, line, "read", 1.0) for line in lines])
-            return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
-
-    return None
-
-
 def _of_package(work: Work, manifests: Sequence[Manifest], owner: str) -> list[Manifest] | None:
     """Return the manifests of one package: of the owner, or of what is called as the repository."""
     if owner and not is_repository(work, owner):

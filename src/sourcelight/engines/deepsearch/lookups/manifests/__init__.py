@@ -5,7 +5,12 @@ Nothing is searched here: `dependencies` of the room above does that. Start with
 `fields` the rest of a manifest.
 """
 
-from sourcelight.engines.deepsearch.lookups.manifests.fields import ManifestField, package_name, read_fields
+from sourcelight.engines.deepsearch.lookups.manifests.fields import (
+    ManifestField,
+    package_name,
+    read_feature,
+    read_fields,
+)
 from sourcelight.engines.deepsearch.lookups.manifests.formats import (
     PARTLY_READ,
     READ_WHOLE,
@@ -53,6 +58,7 @@ __all__ = [
     "lists_by_reference",
     "normalize",
     "package_name",
+    "read_feature",
     "read_fields",
     "read_requirements",
     "read_runtime",

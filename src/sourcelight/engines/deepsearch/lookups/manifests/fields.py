@@ -245,6 +245,37 @@ def _features(base: str, lines: Sequence[str], group: str) -> Iterator[ManifestF
             yield ManifestField(name, "", numbers[name])
 
 
+_FEATURE_VALUE = re.compile(r"[\"']([^\"']{1,100})[\"']")
+
+
+def read_feature(path: str, lines: Sequence[str], name: str) -> list[ManifestField]:
+    """Return a feature of a crate and what it enables, each with its line; nothing without a feature of the name."""
+    if not path.endswith("Cargo.toml") or not is_readable(path, lines):
+        return []
+
+    try:
+        features = _toml(lines).get("features") or {}
+        key = next((key for key in features if key.lower().replace("_", "-") == name.lower().replace("_", "-")), "")
+        values = [str(value) for value in features[key]] if key else []
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return []
+
+    number = lines_of_keys(lines, table_start(lines, "features")).get(key, 0) if key else 0
+    if not number:
+        return []
+
+    fields = [ManifestField(key, "", number)]
+    for value in values:
+        quoted = (
+            n for n, line in enumerate(lines[number - 1 :], number) if value in _FEATURE_VALUE.findall(line[:_MAX_LINE])
+        )
+        line = next(quoted, 0)
+        if not line:
+            return []
+        fields.append(ManifestField(value, "", line))
+    return fields
+
+
 def _scripts(base: str, lines: Sequence[str]) -> Iterator[ManifestField]:
     """Yield the scripts of a JSON manifest."""
     if base not in {"package.json", "composer.json"}:

@@ -131,13 +131,31 @@ _PLATFORM = (
         """
     ),
 )
+_PACKAGES_OF = r"(?:packages|dependencies|deps|crates|libraries|requirements|modules|things)"
+_NEEDING = allow_words(
+    r"of in for it by install installs require requires add adds pull pulls need needs contain contains include "
+    r"includes list lists bring brings have has enable enables on depend activate turn"
+)
 _EXTRA = (
     # "What does the dev extra install?", "Which packages are in the `docs` extra?"
     make_form(
         rf"""
-        (?:which|what)(?:\s+packages)?\s+(?:does|do|is|are)\s+(?:in\s+)?(?:the\s+)?
+        (?:which|what)(?:\s+{_PACKAGES_OF})?\s+(?:does|do|is|are|will)\s+(?:in\s+)?(?:installing\s+)?(?:the\s+)?
+        `?(?P<name>[\w-]+)`?\s+(?:extra|optional\s+group){_NEEDING}
+        """
+    ),
+    # "What are the dependencies of the dev extra?", "list the packages in the dev extra"
+    make_form(
+        rf"""
+        (?:{LIST_OF}|what\s+is\s+the\s+|what's\s+)?(?:{_PACKAGES_OF}\s+)?(?:of|in|for)\s+(?:the\s+)?
         `?(?P<name>[\w-]+)`?\s+(?:extra|optional\s+group)
-        {allow_words("of in for install require add pull need contain include list bring have")}
+        """
+    ),
+    # As pip writes it: "what does `mill[docs]` install?"
+    make_form(
+        rf"""
+        (?:which|what)(?:\s+{_PACKAGES_OF})?\s+(?:does|do)\s+(?:installing\s+)?
+        `?[\w.-]*\[(?P<name>[\w-]+)\]`?{_NEEDING}
         """
     ),
     # "Which extras does it define?", "list all optional extras"
@@ -146,6 +164,15 @@ _EXTRA = (
         {LIST_OF}(?:optional\s+)?extras
         {allow_words("does do are is of in for there")}(?:\s+{SUBJECT})?
         {allow_words("have define declare offer there defined available")}
+        """
+    ),
+)
+_FEATURE = (
+    # "What does the csv feature enable?", "Which crates does the csv feature pull in?"
+    make_form(
+        rf"""
+        (?:which|what)(?:\s+{_PACKAGES_OF}|\s+(?:other\s+)?features)?\s+(?:does|do|is|are)\s+(?:enabled\s+by\s+)?(?:the\s+)?
+        (?:cargo\s+)?`?(?P<name>[\w-]+)`?\s+(?:cargo\s+)?feature(?:\s+flag)?{_NEEDING}
         """
     ),
 )
@@ -188,6 +215,7 @@ FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("flags", _FLAGS),
     ("platform", _PLATFORM),
     ("extra", _EXTRA),
+    ("feature", _FEATURE),
     ("version", _VERSION),
 )
 """Kinds of `BuildQuestion` and their forms. The first form that matches decides."""

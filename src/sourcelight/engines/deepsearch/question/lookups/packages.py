@@ -65,7 +65,9 @@ _GROUPS = {
     "documentation": "doc", "indirect": "indirect", "transitive": "indirect",
 }  # fmt: skip
 """Words for the purpose of a list."""
-_OF_DEPENDENCY = re.compile(r"\b(?:dependenc|requirement|requir|need|used|listed|install|optional|indirect|bundled)")
+_OF_DEPENDENCY = re.compile(
+    r"\b(?:dependenc|requirement|requir|need|used|listed|install|optional|indirect|bundled|extra\b)"
+)
 _AND_VERSION = re.compile(
     r",? (?:and|and if so|if so),? (?:(?:in|at|with) )?(?:which|what) (?:version|range)"
     r"(?: (?:of it|does it use|is it))?$",

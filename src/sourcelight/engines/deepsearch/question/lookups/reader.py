@@ -269,7 +269,7 @@ def _of_build(question: BuildQuestion) -> Lookup:
 
     name = (
         question.name
-        if question.kind in {"script", "target", "platform", "key", "tested", "extra", "command", "image"}
+        if question.kind in {"script", "target", "platform", "key", "tested", "extra", "feature", "command", "image"}
         else ""
     )
     return Lookup("field", name, question.owner, question.kind, group=question.group)

@@ -1,0 +1,224 @@
+"""Extras of packages and features of crates: what they need, whether they need a package, and that there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import join_queries
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import Manifest, list_manifests, state_requirement
+from sourcelight.engines.deepsearch.lookups.manifests import (
+    PARTLY_READ,
+    Requirement,
+    is_called,
+    normalize,
+    read_feature,
+    read_fields,
+)
+
+_MAX_LISTED = 12
+_OPTIONAL, _GROUP = "optional: ", "group "
+_OF_EXTRA = re.compile(
+    r"\bthe\s+[`\"']?(?P<name>[\w-]{1,60})[`\"']?\s+(?P<noun>extra|optional\s+group|dependency\s+group)\b",
+    re.IGNORECASE,
+)
+_DATA = re.compile(r"(?:^|/)(?:pyproject\.toml|setup\.cfg|vcpkg\.json)$")
+"""Manifests that have all their extras as data."""
+_MAY_ADD = re.compile(r"\s*dynamic\s*=.*optional-dependencies|\s*extras_require\b|\[options\.extras_require\]")
+
+
+@dataclass
+class _Extras:
+    """The extras of one manifest, in its order."""
+
+    manifest: Manifest
+    items: dict[str, list[Requirement]] = field(default_factory=dict)
+
+    def find(self, name: str) -> list[Requirement] | None:
+        """Return what an extra lists, under any spelling of its name; None if there is none."""
+        return next((items for extra, items in self.items.items() if normalize(extra) == normalize(name)), None)
+
+
+def extra_of_question(question: str) -> str:
+    """Return the extra that a question about a package names; empty for none."""
+    match = _OF_EXTRA.search(question)
+    return match["name"] if match is not None else ""
+
+
+def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return the packages of an extra or a feature, or that there is none; without a name, the names of all extras."""
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    manifests = [
+        manifest for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ) if manifest.rank <= 1
+    ]
+    with_extras = [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).items]
+    if not name:
+        return _list_names(texts, with_extras[0], queries, notes) if with_extras else None
+
+    for extras in with_extras:
+        items = extras.find(name)
+        if items:
+            return _state_items(texts, extras.manifest, items, f"for the extra {code(name)}", queries, notes)
+
+    feature = list_feature(work, name, notes)
+    if feature is not None:
+        return feature
+
+    # Of a group for development, people say "extra", too.
+    for manifest in manifests:
+        items = _read_extras(manifest, _GROUP).find(name)
+        if items and with_extras == []:
+            return _state_items(texts, manifest, items, f"for the group {code(name)}", queries, notes)
+
+    return _find_no_extra(texts, name, manifests, with_extras, queries, notes)
+
+
+def list_feature(work: Work, name: str, notes: list[str]) -> Finding | None:
+    """Return what a feature of Cargo enables; None if no crate has one of the name."""
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    findings = []
+    for manifest in list_manifests(work, texts, notes, queries):
+        values = read_feature(manifest.path, manifest.lines, name) if manifest.rank <= 1 else []
+        if values:
+            key, *enabled = values
+            path = manifest.path
+            lines = sorted({value.line for value in values})
+            proofs = join_evidence([texts.evidence(manifest.target, path, line, line, "read", 1.0) for line in lines])
+            names = [code(value.key) for value in enabled]
+            effect = f", which enables {join_words(names)}" if names else ", which enables nothing else"
+            findings.append(Statement(f"{code(path)} defines the feature {code(key.key)}{effect}", proofs))
+
+    if not findings:
+        return None
+    finding = Finding(findings[0], "dependencies", queries=[join_queries(queries)], notes=notes, heading="Other crates")
+    finding.details = findings[1:]
+    return finding
+
+
+def find_in_extra(work: Work, extra: str, package: str, asks: str, notes: list[str]) -> Finding | None:
+    """Return whether an extra lists a package, and its version; None where that isn't certain."""
+    texts = FileTexts(work.context)
+    queries: list[str] = []
+    manifests = [
+        manifest for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ) if manifest.rank <= 1
+    ]
+    with_extras = [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).items]
+    of_extra = [(extras, items) for extras in with_extras if (items := extras.find(extra)) is not None]
+    if not of_extra:
+        return _find_no_extra(texts, extra, manifests, with_extras, queries, notes)
+
+    for extras, items in of_extra:
+        requirement = next((item for item in items if item.line and is_called(item, package)), None)
+        if requirement is not None:
+            statement = state_requirement(work, texts, extras.manifest, requirement)
+            is_yes_or_no = re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is not None
+            text = f"Yes: {statement.text}" if is_yes_or_no else statement.text
+            return Finding(
+                Statement(text, statement.evidence), "dependency", queries=[join_queries(queries)], notes=notes
+            )
+
+    # An extra may consist of others: `all = ["mill[docs]"]`.
+    names = {normalize(extras.manifest.name) for extras, _ in of_extra}
+    is_sure = all(
+        _DATA.search(extras.manifest.path) is not None and not any(normalize(item.name) in names for item in items)
+        for extras, items in of_extra
+    )
+    if asks == "version" or notes or not is_sure or len(of_extra) > 1:
+        return None
+
+    text = f"No: {code(of_extra[0][0].manifest.path)} does not list {code(package)} for the extra {code(extra)}"
+    return Finding(Statement(text), "dependency", queries=[join_queries(queries)], is_negative=True)
+
+
+def _read_extras(manifest: Manifest, prefix: str) -> _Extras:
+    """Return the extras of a manifest, or its groups for development: what lists with a prefix have."""
+    extras = _Extras(manifest)
+    for item in manifest.requirements or ():
+        if item.line and item.group.startswith(prefix):
+            # A kind behind the name, such as "host", isn't part of it.
+            extras.items.setdefault(item.group.removeprefix(prefix).partition(" ")[0], []).append(item)
+    return extras
+
+
+def _list_names(
+    texts: FileTexts, extras: _Extras, queries: list[str], notes: list[str], beginning: str = ""
+) -> Finding:
+    manifest = extras.manifest
+    names = [code(name) for name in extras.items]
+    noun = "extra" if len(names) == 1 else "extras"
+    text = f"{code(manifest.path)} defines {beginning}the {noun} {join_words(names)}"
+    lines = sorted({item.line for items in extras.items.values() for item in items})
+    proofs = join_evidence([texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0) for line in lines])
+    return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+
+
+def _state_items(
+    texts: FileTexts,
+    manifest: Manifest,
+    items: Sequence[Requirement],
+    purpose: str,
+    queries: list[str],
+    notes: list[str],
+) -> Finding:
+    packages = [
+        code(f"{item.name}{item.version}" if not item.version[:1].isalnum() else f"{item.name} {item.version}")
+        for item in items[:_MAX_LISTED]
+    ]
+    among = ", among others:" if len(items) > _MAX_LISTED else ""
+    text = f"{code(manifest.path)} lists{among} {join_words(packages)} {purpose}"
+    lines = sorted({item.line for item in items})
+    proofs = join_evidence([texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0) for line in lines])
+    return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+
+
+def _find_no_extra(
+    texts: FileTexts,
+    name: str,
+    manifests: Sequence[Manifest],
+    with_extras: Sequence[_Extras],
+    queries: list[str],
+    notes: list[str],
+) -> Finding | None:
+    """Return that a project has no extra of a name, with those that it has; None where one could be hidden."""
+    of_project = [
+        manifest for manifest in manifests if manifest.path.endswith(("pyproject.toml", "setup.cfg", "setup.py"))
+    ]
+    is_program = any(
+        manifest.path.endswith("setup.py") and any("extras_require" in line for line in manifest.lines)
+        for manifest in of_project
+    )
+    is_dynamic = any(_MAY_ADD.match(line) for manifest in of_project for line in manifest.lines[:3_000])
+    features = any(read_fields(manifest.path, manifest.lines, "features") for manifest in manifests)
+    is_mentioned = any(
+        re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*=\s*(?:\[|$)", line[:500], re.IGNORECASE)
+        for extras in with_extras
+        for line in extras.manifest.lines
+    )
+    if notes or is_program or features or is_mentioned:
+        return None
+    if not with_extras:
+        return None if is_dynamic else _state_none(texts, of_project, queries)
+    if len(with_extras) > 1 or _DATA.search(with_extras[0].manifest.path) is None:
+        return None
+    return _list_names(texts, with_extras[0], queries, notes, f"no extra {code(name)}, only ")
+
+
+def _state_none(texts: FileTexts, manifests: Sequence[Manifest], queries: list[str]) -> Finding | None:
+    """Return that the only manifest of a project defines no extras; None if it isn't the standard one."""
+    if len(manifests) != 1 or any("tool.poetry" in line for line in manifests[0].lines):
+        return None
+
+    manifest = manifests[0]
+    line = next((number for number, text in enumerate(manifest.lines, 1) if re.match(r"\[project\]", text)), 0)
+    if not line or manifest.requirements is None:
+        return None
+    proof = texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
+    text = f"{code(manifest.path)} defines no extras"
+    return Finding(Statement(text, (proof,)), "dependencies", queries=[join_queries(queries)])
