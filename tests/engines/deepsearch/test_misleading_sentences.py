@@ -102,3 +102,80 @@ def test_examples_in_documents_of_ruby_declare_nothing(tmp_path: Path) -> None:
     engine = engine_for(tmp_path, files)
     assert lead_of(engine, "How many classes inherit from Reel?").startswith("**1** class names")
     assert "REEL_SPEED" not in lead_of(engine, "Which environment variables does it read?")
+
+
+def test_a_definition_stands_behind_thousands_of_longer_names(tmp_path: Path) -> None:
+    """The class Bloc of bloc has the letters of 2,000 other lines before it, so that a member of an enum was alone."""
+    lines = "".join(f"  final a{number} = ReelProvider();\n" for number in range(2_100))
+    files: Files = {
+        "lib/a.dart": f"class A {{\n{lines}}}\n",
+        "lib/reel.dart": "abstract class Reel<Event> extends Base<Event>\n    implements Sink<Event> {}\n",
+        "tool/kinds.ts": "export enum Kind {\n  Reel,\n  Spool,\n}\n",
+    }
+    sentence = lead_of(engine_for(tmp_path, files), "Where is Reel defined?")
+    assert "in `lib/reel.dart`, line 1, as a class" in sentence
+
+
+def test_a_type_is_no_module(tmp_path: Path) -> None:
+    files: Files = {
+        "src/Data/Reel/Parser.hs": "module Data.Reel.Parser (parse) where\n\nparse :: Int\nparse = 1\n",
+        "src/Reel.hs": "module Reel where\n\ndata Parser = Parser Int\n",
+    }
+    engine = engine_for(tmp_path, files)
+    assert "as a type" not in lead_of(engine, "Where is the Parser module?")
+    assert "as a type" in lead_of(engine, "Where is Parser defined?")
+
+
+def test_unit_tests_within_a_file_of_rust_are_tests(tmp_path: Path) -> None:
+    rust = (
+        "pub fn wind() -> u8 {\n    1\n}\n\npub fn pull() -> u8 {\n    wind()\n}\n\n#[cfg(test)]\nmod tests {\n"
+        '    use super::*;\n\n    #[test]\n    fn winds() {\n        let text = "\n};\n";\n'
+        "        assert_eq!(wind(), 1);\n    }\n}\n"
+    )
+    sentence = lead_of(
+        engine_for(tmp_path, {"Cargo.toml": "[package]\nname = 'reel'\n", "src/lib.rs": rust}), "What calls wind?"
+    )
+    assert "`winds`" not in sentence
+    assert "`pull` (1 call in 1 file outside of tests and examples)" in sentence
+
+
+def test_no_manifest_of_another_package_or_a_benchmark_answers(tmp_path: Path) -> None:
+    files: Files = {
+        "editor/package.json": '{"name": "editor", "dependencies": {"axios": "1"}}\n',
+        "packages/mill/package.json": '{"name": "mill", "dependencies": {"stone": "2"}}\n',
+        "packages/grain/package.json": '{"name": "grain", "dependencies": {"seed": "3"}}\n',
+    }
+    engine = engine_for(tmp_path / "a", files)
+    assert lead_of(engine, "What does mill depend on?").startswith(
+        "`packages/mill/package.json` lists 1 dependency: `stone`"
+    )
+    del files["packages/mill/package.json"]
+    assert "axios" not in lead_of(engine_for(tmp_path / "b", files), "What does mill depend on?")
+    project = 'name = "Mill"\n[deps]\nDates = "ade2"\n'
+    julia: Files = {
+        "Project.toml": project,
+        "bench/v2/Project.toml": '[deps]\nJSON3 = "0f8b"\n',
+        "src/Mill.jl": "module Mill\nend\n",
+    }
+    assert not lead_of(engine_for(tmp_path / "c", julia), "Does it depend on JSON3?").startswith("Yes")
+
+
+def test_what_ci_uses_is_no_requirement_of_the_project(tmp_path: Path) -> None:
+    files: Files = {
+        "package.json": '{"name": "mill", "engines": {"node": ">=18"}}\n',
+        ".github/workflows/ci.yml": "jobs:\n  test:\n    strategy:\n      matrix:\n        node-version: [20, 22]\n",
+    }
+    assert ">=18" not in lead_of(engine_for(tmp_path, files), "Which Node versions does CI use?")
+
+
+def test_a_key_of_data_is_no_documentation(tmp_path: Path) -> None:
+    text = "flags:\n  no-exe:\n    description: no executables\n    default: true\n"
+    assert "`flags`" not in lead_of(engine_for(tmp_path, {"package.yaml": text}), "What is the default flag no-exe?")
+
+
+def test_classes_in_texts_of_pages_are_none(tmp_path: Path) -> None:
+    files: Files = {
+        "docs/a.astro": "---\nconst code = `\nclass Slow extends Reel {\n}\n`;\n---\n<p>{code}</p>\n",
+        "src/a.ts": "class Reel {}\nclass Fast extends Reel {}\n",
+    }
+    assert lead_of(engine_for(tmp_path, files), "How many classes extend Reel?").startswith("**1** class")

@@ -33,7 +33,8 @@ def rank_of(path: str) -> int:
         return 2
     # Steps of Cucumber are tests whose directory says so in two words.
     if re.search(
-        r"(?i)(^|/)(examples?|samples?|snippets|benchmarks?|fuzz|fixtures?|features/(?:steps|step_def\w+))/", path
+        r"(?i)(^|/)(examples?|samples?|snippets|bench(?:es|marks?)?|fuzz|fixtures?|features/(?:steps|step_def\w+))/",
+        path,
     ):
         return 2
     if re.match(r"(?:utils?|scripts?|tools?|contrib|hack|ci|\.github)/", path):

@@ -47,6 +47,9 @@ _CONTINUED = (
 )
 """Lines that continue with the head of a class: ``) : Base()``, ``implements Base``, or a base alone."""
 _NO_SOURCE = re.compile(rf"\.(?:mkd|api)$|{DOCUMENTS.pattern}", re.IGNORECASE)
+_OF_PAGES = (".astro", ".vue", ".svelte")
+_WITH_LONG_TEXTS = frozenset({"Python", "JavaScript", "TypeScript", "TSX"})
+"""Languages whose texts over several lines often have examples."""
 _TYPES = frozenset({"class", "interface", "struct", "enum", "module"})
 
 
@@ -154,11 +157,12 @@ def _read_heads(
         lines = texts.lines(target, row["path"])
         head = read_subtype(row["line"] or "", terms, row["path"], lines[number : number + MAX_ATTRIBUTE_LINES])
 
-        # An example in a docstring declares nothing.
-        if head is not None and row["path"].endswith((".py", ".pyi")):
+        # An example in a docstring or a template declares nothing.
+        language = "TypeScript" if row["path"].endswith(_OF_PAGES) else language_of(row["path"])
+        if head is not None and language in _WITH_LONG_TEXTS:
             key = row["repository"], row["path"]
             if key not in code_numbers:
-                code_numbers[key] = {line_number for line_number, _ in lines_of_code(lines, "Python")}
+                code_numbers[key] = {line_number for line_number, _ in lines_of_code(lines, language)}
             if number not in code_numbers[key]:
                 continue
 

@@ -6,8 +6,9 @@ The line that is cited proves each of them. Files without an ending count by the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from sourcelight.core.cells.formats import is_jupyter
@@ -428,7 +429,7 @@ def find_unparsed(
     is_parsed_by_path: dict[tuple[str, str], bool] = {}
     seen: set[tuple[str, str, str]] = set()
     code_numbers: dict[tuple[str, str], set[int]] = {}
-    for row in [row for row in rows if row["type"] == "content"][:_MAX_ROWS]:
+    for row in islice(_may_define(rows, name), _MAX_ROWS):
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"])
         if target is None or len(row["line"] or "") > 500:
             continue
@@ -459,6 +460,22 @@ def find_unparsed(
         number = row["line_number"]
         column = row["line"].find(name)
         yield target, row["path"], Definition(name, kind, "", 0, number, number, number, column=column)
+
+
+def _may_define(rows: Iterable[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines that may define a name: a limit on all lines with it would leave out the definition of `Bloc`."""
+    readers: dict[str, Callable[[str], str | None] | None] = {}
+    for row in rows:
+        if row["type"] != "content":
+            continue
+        language = language_of(row["path"])
+        if language not in readers:
+            readers[language] = reader_of(language, name)
+        define = readers[language]
+        # The name of a header, of a template or of a script doesn't tell its language.
+        is_unsure = not language or row["path"].endswith((".h", ".in"))
+        if is_unsure or (define is not None and define(row["line"] or "") is not None):
+            yield row
 
 
 def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:

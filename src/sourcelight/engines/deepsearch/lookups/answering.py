@@ -156,8 +156,10 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
             if is_in_scope(location.path, location.definition.container, lookup.owner)
         ]
 
-    if not definitions:
-        return _find_undefined(lookup, work, queries, notes)
+    # A type of the name is no module.
+    is_module = any(item.definition.kind in _OF_MODULES for item in definitions)
+    if not definitions or (lookup.symbol_kind in _OF_MODULES and not is_module):
+        return None if definitions else _find_undefined(lookup, work, queries, notes)
     if lookup.kind == "value" and lookup.owner:
         # What the place has there, rather than where the name is defined.
         value = find_value(work, definitions, lookup.name, queries, notes)
@@ -313,6 +315,7 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     return find_build_field(lookup, work, notes)
 
 
+_OF_MODULES = frozenset({"module", "modules", "namespace", "package"})
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
     "defining_line": lambda lookup, work, notes: find_defining_line(work, lookup.name, notes),

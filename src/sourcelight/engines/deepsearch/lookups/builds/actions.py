@@ -36,6 +36,7 @@ _ASKED = re.compile(
     r"(?:workflow|pipeline)(?:\s+file)?s?\b",
     re.IGNORECASE,
 )
+_OF_CI = re.compile(r"\b(?:ci|github actions)\b|\bthe (?:workflows?|pipelines?)\b", re.IGNORECASE)
 _FILE = re.compile(r"(?<![\w-])(?P<stem>[\w-]{1,60})\.ya?ml\b", re.IGNORECASE)
 _KEYS = {"rust": "toolchain", "erlang": "otp-version", "dart": "sdk"}
 """Keys by which steps set up a language, where it isn't its name with "-version"."""
@@ -112,12 +113,14 @@ def find_workflow_runtime(work: Work, name: str, notes: list[str]) -> Finding | 
     is_of_matrix = any("matrix." in line and key in line for workflow in selected for line in workflow.lines)
     if len(selected) != 1 or is_of_matrix:
         return None
-    return find_key(work, key, selected[0].path, notes)
+    finding = find_key(work, key, selected[0].path, notes)
+    # An expression is worked out while the workflow runs.
+    return finding if finding is not None and "${{" not in finding.headline.text else None
 
 
 def names_workflow(question: str) -> bool:
-    """Return whether a question is about a workflow."""
-    return _ASKED.search(question) is not None
+    """Return whether a question is about a workflow, or about CI."""
+    return _ASKED.search(question) is not None or _OF_CI.search(question) is not None
 
 
 def _find_unused(

@@ -44,7 +44,7 @@ _DECLARATION = re.compile(
 _GROUPS = {"dev": "development", "tes": "test", "pee": "peer", "opt": "optional", "bui": "build"}
 _ALWAYS_NEEDED = re.compile(r"^requirements/(?:default|base|main|core|common|requirements|install)\.(?:txt|in)$")
 """Lists at the top of what a project always needs."""
-_MAX_LISTED, _MAX_DETAILS = 12, 60
+_MAX_LISTED, _MAX_DETAILS, _MIN_PACKAGES = 12, 60, 2
 
 
 def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> Finding | None:
@@ -68,6 +68,7 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     if selected is None:
         return None
 
+    selected = _of_repository(work, selected) if not owner or is_repository(work, owner) else selected
     top = min((_depth(manifest) for manifest in selected), default=0)
     root = [manifest for manifest in selected if _depth(manifest) == top]
     if not group and not any(_requirements(manifest) for manifest in root):
@@ -96,6 +97,20 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
         return _no_dependencies(work, texts, selected, group, queries, notes)
 
     return _state_list(work, texts, *first, group, queries, notes)
+
+
+def _of_repository(work: Work, manifests: Sequence[Manifest]) -> list[Manifest]:
+    """Return the manifests of the package called as the repository, if none is at the top; none if that isn't clear.
+
+    A repository of several packages has no list of its own, and the first one would be that of another package.
+    """
+    directories = {manifest.path.rpartition("/")[0] for manifest in manifests}
+    if len(directories) < _MIN_PACKAGES or not all(_depth(manifest) for manifest in manifests):
+        return list(manifests)
+
+    names = [name for name in work.inquiry.pins.short_names if name]
+    matches = [manifest for manifest in manifests if any(manifest.is_of(name) for name in names)]
+    return matches if len({manifest.directory for manifest in matches}) == 1 else []
 
 
 def _depth(manifest: Manifest) -> int:

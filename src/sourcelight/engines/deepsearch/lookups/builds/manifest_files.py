@@ -33,7 +33,8 @@ _MAX_VERSION_CHARACTERS = 300
 _GIVEN_BY_CODE = re.compile(r"[,%:]\s*[A-Za-z_@][\w.]*(?:\([\w., ]*\))?\s*(?:[,})\]]|$)|\$[\w{(]")
 """A variable or a function that gives a version: the package has one, although the line doesn't say which."""
 _TEST_DIRECTORY = re.compile(
-    r"(?:^|/)(?:[\w.-]*(?:tests?|templates?|e2e|benchmarks?)|docs?|documentation|website|playground)/", re.IGNORECASE
+    r"(?:^|/)(?:[\w.-]*(?:tests?|templates?|e2e|bench(?:es|marks?)?)|docs?|documentation|website|playground)/",
+    re.IGNORECASE,
 )
 
 

@@ -42,6 +42,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.search import definition
 from sourcelight.engines.deepsearch.source.call_forms import OPTIONAL_BRACKETS, has_call
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT
+from sourcelight.engines.deepsearch.source.test_customs import is_in_test_module
 
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 _MAX_DEFINITIONS = 3
@@ -201,8 +202,10 @@ def _state(
     excludes_tests: bool,
 ) -> Finding:
     texts = FileTexts(work.context)
-    rows.sort(key=lambda row: (rank_of(row["caller_path"]), row["caller_path"], row["line_number"]))
-    main = [row for row in rows if not rank_of(row["caller_path"])] or rows
+    for row in rows:
+        row["rank"] = _rank(work, texts, row)
+    rows.sort(key=lambda row: (row["rank"], row["caller_path"], row["line_number"]))
+    main = [row for row in rows if not row["rank"]] or rows
     is_partly_tests = len(main) < len(rows)
     by_caller: dict[tuple[str, str, str, int], dict[str, Any]] = {}
     for row in main:
@@ -247,11 +250,20 @@ def _state(
         finding.method.append(f"The list has the first {MAX_DETAILS} of {len(main):,} lines with calls.")
 
     if is_partly_tests:
-        in_tests = sum(row["calls"] for row in rows if rank_of(row["caller_path"]))
+        in_tests = sum(row["calls"] for row in rows if row["rank"])
         finding.method.append(f"Tests and examples have {count_of(in_tests, 'more call')}.")
 
     finding.method += _reservations(len(callables), by_name=by_name, is_whole=is_whole)
     return finding
+
+
+def _rank(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> int:
+    """Return 0 for a caller in code; more for one in tests, also those within a file of code, and in examples."""
+    target = work.inquiry.pins.of(row["caller_repository"])
+    rank = rank_of(row["caller_path"])
+    if rank or target is None or not row["caller_path"].endswith(".rs"):
+        return rank
+    return 2 if is_in_test_module(texts.lines(target, row["caller_path"]), row["line_number"]) else 0
 
 
 @dataclass(frozen=True, slots=True)

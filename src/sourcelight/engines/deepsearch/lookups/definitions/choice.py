@@ -62,6 +62,7 @@ def choose_definitions(
         best.values(),
         key=lambda candidate: (
             candidate.rank,
+            not kinds and candidate.definition.kind == "enummember",
             bool(kinds) and candidate.definition.kind != kinds[0],
             candidate.path.count("/"),
             candidate.path,

@@ -120,6 +120,8 @@ def find_stated(
         lines = texts.lines(target, path)
         if not is_document and _is_code(texts, target, path, row["line_number"]):
             continue
+        if language_of(path) in _DATA and _KEY.match(row["line"]) is not None:
+            continue  # a key of data, which is about what is around it
 
         definitions = texts.definitions(target, path)
         around = " ".join(
@@ -157,6 +159,8 @@ def _is_code(texts: FileTexts, target: Target, path: str, number: int) -> bool:
     return any(index == number for index, _ in lines_of_code(lines, language_at(texts, target, path)))
 
 
+_DATA = frozenset({"YAML", "JSON", "JSON with Comments", "TOML", "INI", "XML"})
+_KEY = re.compile(r"\s*(?:-\s+)?[\"']?default[\"']?\s*[:=]", re.IGNORECASE)
 _MARK = re.compile(r"(?:^|\s)(?:#|//|/\*|\*|--|;|%)")
 """The beginning of a comment."""
 
