@@ -41,8 +41,13 @@ _CORE = ("pyarrow", "numpy", "pygit2", "stringzilla", "google-re2", "tree-sitter
 _SLOW_START_MS = 50  # a git process on a quiet machine takes 1 to 5
 _SLOW_WRITE_MS = 200  # 8 MiB on a local disk take 5 to 30
 _SMALL_FREE_BYTES = 2 << 30
+"""Free bytes of a disk below which indexes may soon fill it."""
+
 _PROBE_BYTES = 8 << 20
+"""Bytes that are written to measure the disk."""
+
 _MANY_FILES = 200_000
+"""Files of a directory of indexes above which pruning is proposed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ AllowLocal = Annotated[
     typer.Option("--allow-local", help="Accept local directories in --list. Use it only with a list that you trust."),
 ]
 _MAX_PRINTED = 20
+"""Invalid addresses that are printed one by one; the number of all others follows."""
 
 
 class _Terminated(BaseException):

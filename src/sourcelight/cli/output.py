@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sourcelight.repos import Catalog
 
 DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
+"""Exit statuses, which are like those of grep."""
 
 USAGE = FAILED
 """Wrong usage has the status of an error, so that a script can take 1 for "no match"."""

@@ -14,7 +14,11 @@ from typing import Any
 from sourcelight.core.wire.events import SuggestedFilter
 
 _MAX_NAMES = 20_000
+"""Names of each kind that are offered; the oldest are dropped."""
+
 _MAX_DICTIONARY_VALUES = 5_000
+"""Values that are read of the dictionary of a column, which may have those of many rows."""
+
 _COLUMNS = {
     "repository": ("repository", "target", "source"),
     "language": ("language",),

@@ -29,9 +29,13 @@ from sourcelight.display.notebook.cell_messages import short_in_cells, show_warn
 
 T = TypeVar("T")
 SLICE_S = 0.1
+"""Seconds of a wait, after which an interrupt of the cell is noticed; ten drawings a second look continuous."""
+
 # A slice of 0.1 s and this wait together stay below the 0.3 s within which `call` raises KeyboardInterrupt.
 _UNWIND_AFTER_INTERRUPT_S = 0.15
 _UNWIND_AFTER_BREAK_S = 2.0
+"""Seconds for a search to clean up after a ``break``."""
+
 _AHEAD = 8  # events that a producer may be ahead of its consumer; each holds a batch
 
 _KEEPS_NOTHING = frozenset(

@@ -23,6 +23,7 @@ CLUSTER = "cluster "
 """Prefix of the endpoint of a cluster; the addresses of its schedulers follow."""
 
 _MAX_CHARACTERS = 2_000
+"""Characters of a text in the provenance, which is stored with every DataFrame."""
 
 _lock = threading.Lock()
 _ids: WeakKeyDictionary[Backend, str] = WeakKeyDictionary()

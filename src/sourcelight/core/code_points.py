@@ -15,6 +15,8 @@ import numpy as np
 from sourcelight.core.arrays import Int64Array, UInt8Array
 
 _CONTINUATION_MASK, _CONTINUATION, _WIDE = 0xC0, 0x80, 0x80
+"""In UTF-8, a byte continues a character if its first two bits are 10; the bytes of ASCII are below 0x80."""
+
 _decoder = codecs.getincrementaldecoder("utf-8")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 MAX_SMALL_FILE_BYTES = 1 << 20
+"""Bytes that are read of a small file of git, such as HEAD; a repository may have any file in its place."""
 
 _MAX_ALTERNATES_DEPTH = 5  # as git itself
 _MAX_ALTERNATES_BYTES = 1 << 16

@@ -11,6 +11,7 @@ from typing import IO
 from sourcelight.core.errors import IndexWriteFailed
 
 _POLL_S = 0.05
+"""Seconds between two attempts to get a lock that another process has."""
 
 
 @contextlib.contextmanager

@@ -34,6 +34,8 @@ MAX_BYTES = {
 """Maximum bytes of files in a git directory, far above what git writes: a million refs take 80 MB."""
 
 _MAX_INCLUDES = 32
+"""Files of configuration that a repository may include: they may include each other in a circle."""
+
 _LOCAL_LEVEL = 5  # GIT_CONFIG_LEVEL_LOCAL of libgit2; those of the user and the machine are below
 _CONTINUATION = re.compile(r"\\\r?\n")
 _PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
@@ -51,6 +53,7 @@ MAX_MAILMAP_BYTES = 4 << 20
 """Bytes above which a mailmap is not read: the largest known one has 30 thousand."""
 
 _MAX_FOLDER_BYTES = 16 << 20
+"""Bytes of the root directory above which no description is looked for in it."""
 
 
 def unfit_file(git_dir: str, git_common_dir: str) -> str:

@@ -30,6 +30,7 @@ MAX_SHALLOW_BYTES = 16 << 20
 """Size of the file that lists the border of a shallow clone: 400,000 commits."""
 
 MAX_REFS = 1_000_000
+"""Refs of a repository that are read: all of their names are in memory at a time."""
 
 _COMMIT_LINE = re.compile(rb"[0-9a-f]{40}(?: [0-9a-f]{40})*")
 _NO_HEAD = b"ref: refs/heads/none\n"

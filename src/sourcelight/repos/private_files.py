@@ -8,7 +8,10 @@ import stat
 from typing import IO, cast
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
+"""Modes of directories and files that only their owner may read."""
+
 _OTHERS = 0o077
+"""Bits of a mode that are for the group and for everyone."""
 
 _repaired: set[str] = set()
 

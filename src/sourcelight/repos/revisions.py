@@ -41,7 +41,11 @@ _MAX_OLDER_COMMITS = 1000
 """Consecutive older commits after which the walk stops. Some clocks are wrong, so one older commit isn't enough."""
 
 _CHECK_EVERY = 1000
+"""Commits or refs between two checks for cancellation."""
+
 _MAX_ANSWERS = 10_000
+"""Resolved revisions that are cached."""
+
 _answers: LruCache[tuple[str, str, str, float], CommitId] = LruCache(_MAX_ANSWERS)
 
 

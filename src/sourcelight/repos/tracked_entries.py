@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import pygit2
 
 _LINK = 0o120000
+"""Mode of a symbolic link."""
+
 _MAX_INDEX_BYTES = 1 << 30
+"""Bytes of an index above which it is not read: libgit2 loads it as a whole."""
 
 
 @dataclass(slots=True)

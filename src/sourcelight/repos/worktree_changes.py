@@ -38,18 +38,28 @@ MAX_RULES_BYTES = 1 << 20
 _RULES = (b".gitattributes", b".gitignore")
 _RULES_SETTINGS = ("core.attributesfile", "core.excludesfile")
 _MAX_FOLDER_LISTS = 1000
+"""Lists of directories that are cached."""
+
 _folders: LruCache[str, tuple[str, list[bytes]]] = LruCache(_MAX_FOLDER_LISTS)
 
 _SUBMODULE = 0o160000
+"""Mode of a submodule."""
 
 _statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 
 _HEAD = struct.Struct(">4sII")
 _FIXED = 62  # bytes of an entry before its name
 _MODE, _OID, _FLAGS = 24, 40, 60
+"""Offsets in an entry of the index (gitformat-index)."""
+
 _ASSUME_VALID, _EXTENDED, _NAME_LENGTH = 0x8000, 0x4000, 0x0FFF
+"""Bits of its flags: whether it is assumed to be unchanged, whether more flags follow, and the length of its name."""
+
 _SKIP_WORKTREE = 0x4000
+"""Bit of the further flags: whether the work tree lacks the file, as in a sparse checkout."""
+
 _MAX_INDEXES = 256
+"""Repositories whose hidden entries are cached."""
 
 
 @dataclass(frozen=True, slots=True)

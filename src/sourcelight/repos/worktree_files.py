@@ -34,7 +34,10 @@ _FRESH_NS = 100_000_000
 """Age of a change up to which another one may come within the same tick of the time stamp."""
 
 _MAX_CONTENTS = 100_000
+"""Names of contents that are cached."""
+
 _BLOCK_BYTES = 1 << 20
+"""Bytes of a file that are read and hashed at a time."""
 
 
 class _NamedContent(NamedTuple):

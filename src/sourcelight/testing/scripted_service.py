@@ -20,6 +20,7 @@ RESET: Literal["reset"] = "reset"
 Step = bytes | Literal["silence", "reset"]
 
 _MAX_REQUEST_BYTES = 1 << 20
+"""Bytes of a request."""
 
 
 @dataclass(frozen=True, slots=True)

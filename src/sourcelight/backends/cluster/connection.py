@@ -25,6 +25,8 @@ GENERATION_S = 5.0
 """Seconds between two checks of storage for a newer generation. Without searches there are no checks."""
 
 _STOP_S = 5.0
+"""Seconds to wait for the thread of the loop; it is a daemon, so that a stuck one ends with the process."""
+
 T = TypeVar("T")
 
 ClusterPlanCache = PlanCache[tuple[list[Plan], list[str]]]

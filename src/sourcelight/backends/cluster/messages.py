@@ -17,6 +17,8 @@ from sourcelight.core.notices import restore_rules, subjects_of
 from sourcelight.core.wire.request import SearchRequest
 
 PROTOCOL = 15
+"""Version of these messages: raise it by one when a field changes, because workers of another version are refused."""
+
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
 
 TELL, KEEP = "sourcelight_tell", "sourcelight_keep"

@@ -17,7 +17,10 @@ import numpy as np
 from sourcelight.backends.cluster.storage.objects import ShardId
 
 REPLICAS = 2
+"""Workers that hold each shard: one may be lost, or restart, without a search that lacks a part."""
+
 LOAD_CAP = 1.1
+"""Multiple of its fair share of the bytes that a worker may hold: shards are too large for exact shares."""
 
 _AT_ONCE = 1024
 """Shards that are ranked together: their weights for a hundred workers take a few megabytes."""

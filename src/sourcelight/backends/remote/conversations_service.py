@@ -21,7 +21,10 @@ _SELF = "users/~self"
 _NAME = re.compile(r"users/[^/]+/conversations/[^/]+")
 _STATES = ("processing", "completed", "canceled", "error")
 _PAGE = 100
+"""Conversations that are requested at a time."""
+
 _MAX_PAGES = 10
+"""Pages of a list, because a broken service may send cursors forever."""
 
 
 class ConversationsService:

@@ -26,9 +26,17 @@ MAX_UNREQUESTED = 1_000_000
 """Matches beyond the count of a query that end a stream: a service that never stops would fill the memory."""
 
 _MAX_OTHER = 10_000
+"""Matches of types that this version does not know, which are collected until the end of the search."""
+
 _MAX_OTHER_BYTES = 64 << 20
+"""Bytes of these matches."""
+
 _MAX_TYPES = 100
+"""Types that are counted by their own names; a service may send a new one with each match."""
+
 _MAX_TYPE_CHARS = 100
+"""Characters of the name of a type."""
+
 _OTHER_TYPES = "other types"
 
 

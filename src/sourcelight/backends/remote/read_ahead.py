@@ -16,8 +16,13 @@ from typing import IO
 import anyio
 
 MEMORY_BYTES = 8 * 1024 * 1024
+"""Bytes of a stream that wait in memory for a slow reader; what exceeds them goes to a file."""
+
 FILE_BYTES = 512 * 1024 * 1024
+"""Bytes that wait in the file; then the service has to wait."""
+
 _PORTION_BYTES = 1024 * 1024
+"""Bytes that are read from the file at a time."""
 
 _END_S = 0.05
 """Maximum wait for the end of a response after its last event."""

@@ -29,7 +29,10 @@ from sourcelight.core import errors
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
+"""Redirects of one request; more are a loop."""
+
 _MAX_ERROR_CHARS = 2000
+"""Characters of an error page that are read."""
 
 
 class _Authorization(httpx2.Auth):

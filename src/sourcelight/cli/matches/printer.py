@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _HEADING_COLOR, _NUMBER_COLOR, _MATCH_COLOR, _RESET = "\x1b[35m", "\x1b[32m", "\x1b[1;31m", "\x1b[0m"
 _COMMIT_CHARS = 12
+"""Digits of a commit that are printed: enough to be unique in a large repository."""
 
 _NUMBER_WIDTH = 7
 _INDENT = " " * (_NUMBER_WIDTH + 2)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _SAME_LIST = frozenset({"--committed", "--worktree"})
 _MAX_PORT = 65_535
+"""The largest port of TCP."""
+
 _MAX_LIMIT = 1_000_000_000
+"""The largest value of an option that is read here; others are left to the framework and its messages."""
 
 
 def start_early_answers(words: Sequence[str]) -> EarlyAnswers | None:

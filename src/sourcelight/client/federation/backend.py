@@ -25,6 +25,7 @@ from sourcelight.core.errors import NotFound, SourcelightError, ToolError, Unsup
 from sourcelight.core.wire.request import SearchRequest
 
 IDLE_TIMEOUT_S = 30.0
+"""Seconds without a byte after which a service is given up, so that the others can answer without it."""
 
 
 class FederatedBackend:

@@ -26,7 +26,11 @@ from sourcelight.core.wire.events import SuggestedFilter as Suggestion
 from sourcelight.core.wire.request import SearchRequest
 
 MAX_REQUESTS = 1000
+"""Requests of one exhaustive search."""
+
 MAX_CONCURRENT = 4
+"""Requests at a time: other users share the service."""
+
 _CAP = re.compile(
     r"match-limit|^display$|time(d)? ?-?out|repository-limit|result-limit|^matches-not-sent$", re.IGNORECASE
 )
@@ -34,6 +38,7 @@ _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _FILE = ("type", "repository", "revision", "commit", "path")
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY)
 _MAX_NAMED = 50
+"""Incomplete parts that are listed with their reasons; all others have one row together."""
 
 _POLL_S = 0.2
 """Seconds between events of progress while all requests are slow."""

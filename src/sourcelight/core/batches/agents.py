@@ -30,6 +30,8 @@ LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assis
 """Notice of every count by these rules."""
 
 _MAX_TRACE_CHARS = 200
+"""Characters of a trace that are stored: a message may have lines of any length."""
+
 _CO_AUTHOR = "co-authored-by"
 _ASSISTED = frozenset({"assisted-by", "generated-by"})
 

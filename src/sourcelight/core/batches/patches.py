@@ -24,6 +24,8 @@ _LinePosition: TypeAlias = tuple[str, int]
 """Sign of a line, and its 1-based number: of a removed line in the old file, of others in the new."""
 
 _NO_MODE, _NO_OBJECT = "000000", "0" * 40
+"""Mode and object id of a file that does not exist, in git's notation."""
+
 _INDEX = re.compile(r"index ([0-9a-f]{40})\.\.([0-9a-f]{40})(?: ([0-7]{6}))?")
 # A line of a file starts with a sign, so only headers match.
 _OBJECT_IDS = re.compile(r"^(index [0-9a-f]{7})[0-9a-f]{33}\.\.([0-9a-f]{7})[0-9a-f]{33}(?= |$)", re.MULTILINE)

@@ -16,7 +16,11 @@ from sourcelight.core.arrays import Int64Array, arrow_array, to_filled, to_numpy
 _SPANS = ("start", "end", "byte_start", "byte_end")
 
 _ASCII_END = 0x80
+"""The first byte beyond ASCII."""
+
 _PROBE = 1 << 16
+"""Bytes that are checked for ASCII at a time."""
+
 _CUT_COLUMNS = (("start", "end"), ("byte_start", "byte_end"))
 
 _MIN_CODED_ROWS = 16

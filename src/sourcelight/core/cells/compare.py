@@ -33,6 +33,7 @@ _MAX_NOTEBOOKS = 10
 """Maximum notebooks of a change that are shown by cells, because both versions of each are read."""
 
 _CONTEXT_LINES = 3
+"""Unchanged lines around a change, as in a diff of git."""
 
 _MIN_SHARE = 0.3
 """Minimum share of equal lines for two cells to be versions of one cell."""

@@ -24,6 +24,8 @@ _EMPTY = rb"\{" + _WHITE + rb"\}|\[" + _WHITE + rb"\]"
 _WORDS = rb"true|false|null|NaN|-?Infinity"
 _VALUE = re.compile(_WHITE + rb'(?:(")|(' + _EMPTY + rb")|([{\[])|(" + _NUMBER + b"|" + _WORDS + b"))")
 _STRING, _CONTAINER, _OPENING, _SCALAR = 1, 2, 3, 4
+"""Groups of the pattern of a value."""
+
 _KEY = re.compile(_WHITE + b'"')
 _COLON = re.compile(_WHITE + b":")
 _NEXT = re.compile(_WHITE + rb"([,}\]])")

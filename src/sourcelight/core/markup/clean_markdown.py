@@ -26,6 +26,8 @@ RenderLink: TypeAlias = Callable[[str, str], str | None]
 """From the label (as text) and the address of a link to its Markdown; None: the label alone, as text."""
 
 MAX_CHARACTERS = 100_000
+"""Characters of a text that are parsed."""
+
 _CUT = "\n\n(The rest of this text is left out: it has more than 100,000 characters.)"
 
 # Possessive, since shorter runs of an underline fail as the longest does, in quadratic time.

@@ -22,6 +22,8 @@ _PIECE = re.compile(
 # Object ids have no words in them: 24.2 tokens in 40 digits, 4.3 in 7, in both vocabularies.
 _HEX = re.compile(r"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}\b")
 _TOKENS_PER_HEX_DIGIT = 0.6
+"""Tokens of a long number in hexadecimal digits, such as a commit, divided by its digits."""
+
 _EAST_ASIAN = re.compile(r"[\u2e80-\uffff]")
 _BEYOND_BMP = re.compile(r"[\U00010000-\U0010ffff]")
 

@@ -22,6 +22,7 @@ _TAG = re.compile(r"<[^>]*>")
 _SINGLE_MARKS = str.maketrans("“”„‟", "\u2018\u2019\u201a\u201b")
 
 MAX_NAME_CHARS = 80
+"""Characters of a name within a sentence."""
 
 _PLAIN_NAME = re.compile(
     r"(?:(?:[^\W\d_]|Dr|St|Mr|Mrs|Ms|Prof)\. |[^\W\d_][\w'\u2019-]*,? ){0,4}\w[\w'\u2019.@+-]*(?:\[bot\])?"

@@ -28,6 +28,7 @@ MIN_CALL_BYTES, MAX_CALL_BYTES = 64 << 10, 4 << 20
 """Maximum bytes of a call of the kernel, which can be stopped only between calls."""
 
 FIRST_CALL_BYTES = 512 << 10
+"""Bytes of the first call, which is short so that the first matches arrive soon."""
 
 SHORT_S, LONG_S = 0.008, 0.04
 """Seconds of a call below which the next one gets twice as many bytes, and above which it gets a quarter."""

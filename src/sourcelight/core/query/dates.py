@@ -12,6 +12,8 @@ ACCEPTED = (
     "seconds since 1970, today, yesterday, 5 days ago, last thursday, last month, 3pm"
 )
 _MAX_CHARS = 200
+"""Characters of a date; no form of a date has as many."""
+
 _YEAR_OR_MONTH = re.compile(r"(?:19|20)\d\d(-\d\d)?", re.ASCII)
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}

@@ -55,8 +55,11 @@ _GENERATED_MARKER = re.compile(
     re.IGNORECASE,
 )
 _MAX_MARKER_LINES = 20
+"""Lines at the start of a file in which a marker of generated code counts."""
+
 _MINIFIABLE_SUFFIXES = (".js", ".css")
 _MIN_MINIFIED_LINE_BYTES = 110
+"""Bytes of the average line above which a script or style sheet is minified."""
 
 
 _TEST_DIRECTORIES = (

@@ -22,6 +22,7 @@ from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
 from sourcelight.core.query.validation import Validator
 
 MAX_QUERY_BYTES = 1_000_000
+"""Bytes of a query that are parsed."""
 
 _SHORT = 500
 """Maximum characters of a query whose tree is cached. Each part of a page parses the same query."""

@@ -31,22 +31,27 @@ from sourcelight.core.tools.tool import Tool
 from sourcelight.core.wire.sse import RawEvent
 
 MAX_ROWS = 1_000_000
+"""Rows of an answer that a service sends."""
 
 MAX_TABLE_BYTES = 256 << 20
 """Limit of one answer as a service sends it: rows, and their bytes as Arrow data."""
 
 MAX_READ_ROWS = 4_000_000
+"""Rows of an answer that a client reads: services of other versions may send more than `MAX_ROWS`."""
 
 MAX_READ_BYTES = 1 << 30
 """Limit of one answer as a client reads it, from services of any version."""
 
 _PORTION_BYTES, _PORTION_ROWS = 1 << 20, 20_000
+"""Bytes and rows of a portion, so that a reader need not wait for the whole answer."""
 
 _MAX_SHARED_BYTES = 8 << 20
 """Larger values of a column of codes are sent with each portion, as far as its rows need them."""
 
 _MAX_MESSAGE_CHARS = 20_000
 _MAX_NOTICES = 1_000
+"""Characters of an error, and notices: those of a service of unknown origin."""
+
 # Attributes that the client sets; a service must not.
 _RESERVED = frozenset(
     {

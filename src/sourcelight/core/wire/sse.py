@@ -21,6 +21,7 @@ MAX_EVENT_BYTES = 64 * 1024 * 1024
 MAX_EVENT_LINES = 250_000
 
 _EXCERPT_BYTES = 120
+"""Bytes of an event that an error quotes."""
 
 
 class RawEvent(NamedTuple):

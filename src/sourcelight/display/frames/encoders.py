@@ -24,6 +24,7 @@ Format = Literal["jsonl", "csv", "parquet"]
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 _GROUP_ROWS = 100_000
 _GROUP_BYTES = 32 << 20
+"""Rows and bytes of a row group of Parquet: readers skip groups, and a writer has one in memory."""
 
 
 def escape_formula(text: str) -> str:

@@ -29,7 +29,10 @@ _SHUT: dict[str, Any] = {
     "temp_directory": "",
 }
 _SLICE_S = 0.1
+"""Seconds of a wait, after which an interrupt of the cell is noticed."""
+
 _UNWIND_S = 0.2
+"""Seconds for an interrupted query to end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from sourcelight.core.query.regexps import escape_name
 from sourcelight.core.query.syntax.quoting import quote_value
 
 _MAX_COMPLETIONS = 100
+"""Completions that are offered: more are no help."""
+
 _REGEXP = re.compile(r"([\\.+*?()|\[\]{}^$])")
 _FIELD = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]+):(?P<value>.*)", re.DOTALL)
 _PREFIX = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]*)")

@@ -21,8 +21,12 @@ from sourcelight.lab.plots.themes import THEMES, clean_svg
 _THEME = THEMES["light"]
 _WIDTH_IN = 11.0
 _MAX_HEIGHT_IN = 12.0
+"""Size of a sheet in inches: as wide as a page, and at most as high as a screen."""
+
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MAX_LABEL_CHARS = 46
+"""Characters of a label."""
+
 _HATCH = "////"
 
 _MIN_DISC, _MORE_DISC = 12.0, 260.0

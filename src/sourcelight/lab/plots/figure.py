@@ -19,6 +19,7 @@ from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS
 
 _SCREEN_DPI = 80
 _FILE_DPI = 144
+"""Dots per inch of a figure in a notebook, and of one in a file, which may be printed."""
 
 MatplotlibFigure = Any
 F = TypeVar("F", bound=Callable[..., Any])

@@ -22,10 +22,14 @@ _LABEL_RADIUS = 1.06
 _X_LIMIT = 2.3
 _Y_LIMIT = 1.85
 _FLAT_Y_LIMIT = 0.65
+"""Half of the width and height that the axes show: labels need room beside the circle, and few of them no height."""
 
 _HEIGHT_IN = 7.4
 _FLAT_HEIGHT_IN = 2.6
+"""Height of the axes in inches, and their height if all labels are at the sides."""
+
 _LABEL_CHARS = 30
+"""Characters of a label."""
 
 _MAX_FLAT_NAMES = 2
 """Names that are drawn side by side: one on top of the other, their labels would be vertical."""

@@ -26,6 +26,7 @@ _HEAD_LINE_IN, _FOOT_LINE_IN = 0.19, 0.17
 
 _LINE_CHARS = 118
 _MAX_LINES = 3
+"""Characters of a line of notes that fit the width of a sheet, and lines of a note."""
 
 
 def new_sheet(theme: Theme, height_in: float, title: str, counts: str, limits: str = "") -> tuple[Any, Any]:

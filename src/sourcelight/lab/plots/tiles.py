@@ -21,6 +21,7 @@ Box = tuple[float, float, float, float]
 
 _WIDTH, _HEIGHT = 100.0, 56.0
 _SHEET_HEIGHT_IN = 5.2
+"""Size of the drawing in units of its own, and the height of the axes in inches."""
 
 # Heights and distances in units of the drawing. A tile with less space has no label, or no number below it.
 _HEADING_HEIGHT = 3.0

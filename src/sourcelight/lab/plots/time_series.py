@@ -38,6 +38,7 @@ _BAR_SHARE = 0.86
 """Width of a bar as a share of its period."""
 
 _LEGEND_CHARS = 34
+"""Characters of a name in the legend."""
 
 
 @follows_theme

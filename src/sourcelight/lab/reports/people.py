@@ -26,6 +26,7 @@ CO_AUTHORS = "People whom a Co-authored-by trailer of these commits names and wh
 BOTS = "Authors of at least one of these commits that are programs, by their name or address."
 
 YEAR_DAYS = 365
+"""Days of a year, for rates."""
 
 
 def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -> Frame:

@@ -11,6 +11,7 @@ from sourcelight.display.notebook import Phase, ProgressChoice, ProgressSnapshot
 from sourcelight.lab.reports.model import Frame
 
 _SHOW_AFTER_S = 0.5
+"""Seconds after which progress is displayed: a report that takes less needs none."""
 
 
 class ReportProgress:

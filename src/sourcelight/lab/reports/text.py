@@ -18,6 +18,7 @@ MAX_CHARS = 200
 """Characters of a cell: a table of a report isn't the place for a whole message."""
 
 _COMMIT_DIGITS = 12
+"""Digits of a commit in a cell."""
 
 _NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
 _USUAL_NAME = 24
@@ -34,6 +35,7 @@ _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest
 
 _DAYS_OF_MONTH = 30.44
 _DAYS_OF_YEAR = 365.25
+"""Days of a month and of a year on average."""
 
 # Bounds of `compare_counts`, which says why.
 _MIN_COMPARED = 10

@@ -61,6 +61,7 @@ _OF_CONTENT = _OF_NAMES | _MODIFY | _ATTRIBUTES
 
 _HEAD = struct.Struct("iIII")
 _MAX_READ_BYTES = 1 << 16
+"""Bytes of events that are read at a time."""
 
 
 @dataclass(slots=True)

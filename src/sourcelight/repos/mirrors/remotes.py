@@ -23,8 +23,13 @@ from sourcelight.repos.isolation import isolated_directory
 _ACCEPTED = "https://…, ssh://…, user@host:path, git://…, file://… or a local directory"
 
 MAX_LIST_BYTES = 4 * 1024 * 1024
+"""Bytes of a list of addresses."""
+
 MAX_ADDRESSES = 10_000
+"""Addresses of a list; each of them is fetched again and again."""
+
 MAX_ADDRESS_BYTES = 2048
+"""Bytes of an address: proxies and servers accept few longer ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,19 @@ from sourcelight.repos.private_files import make_private_folder, open_private
 STATE_FILE = ".sourcelight-sync.json"
 LOCK_FILE = ".sourcelight-sync.lock"
 MAX_DELAY_S = 86_400.0
+"""Seconds after which a failed mirror is fetched again at the latest, unless its own interval is longer."""
+
 _MAX_STATE_BYTES = 64 * 1024 * 1024
+"""Bytes that are read of the file with the state of all mirrors."""
+
 _MAX_ERROR_CHARS = 500
+"""Characters that are stored of git's message about a failed fetch."""
+
 _SAVE_S = 2.0
+"""Seconds between two writes of the state."""
+
 _MIN_WAIT_S = 0.05
+"""Seconds of the shortest wait, so that a mirror that is due but has no free worker keeps no core busy."""
 
 _LOOK_S = 30.0
 """Seconds after which the list of addresses is reread, even if no mirror is due."""

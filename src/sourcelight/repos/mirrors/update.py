@@ -37,7 +37,10 @@ _MIRROR_KEYS = re.compile(
 
 
 _MAX_NAME_PARTS, _MAX_NAME_BYTES = 32, 255
+"""Directories of the name of a mirror, and bytes of each, as file systems limit them."""
+
 _ABANDONED_S = 3600.0
+"""Seconds after which a file of an unfinished fetch counts as left by a process that died."""
 
 
 def clone(

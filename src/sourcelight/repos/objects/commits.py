@@ -25,11 +25,17 @@ LAST_SECOND = 253_402_300_799
 
 _DATE = re.compile(rb"(\d+) ([+-]\d+)")
 _MAX_OFFSET = (1 << 31) - 1
+"""The largest number in an offset, as git reads it: a signed integer of 32 bits."""
+
 _MAX_DIGITS = 20
+"""Digits up to which a number is converted: that of more takes quadratic time, and is out of range anyway."""
+
 _MINUTES_A_DAY = 24 * 60
+"""The first offset in minutes that no time zone of Python has."""
 
 _COMMIT, _TAG = 1, 4  # git's numbers for the kinds of objects
 _MAX_TAG_DEPTH = 64
+"""Tags of tags that are followed to a commit."""
 
 
 def parse_instant(date: bytes) -> tuple[int, int]:

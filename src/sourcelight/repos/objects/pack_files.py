@@ -20,6 +20,7 @@ from sourcelight.core.caching import LruCache
 from sourcelight.repos.boundary import read_flags
 
 _MAX_CHAIN = 10_000
+"""Deltas from an object to its base; git writes at most 4,095."""
 
 _MAX_OPEN_PACKS = 64
 """Maximum number of packs with open files. For the others, only their fanout tables stay in memory."""
@@ -27,21 +28,32 @@ _MAX_OPEN_PACKS = 64
 # Descriptions of more packs are not cached: a repository that is never repacked may have tens of thousands.
 _MAX_PACKS = 4096
 _HEAD_BYTES = 64
+"""Bytes that have the head of each entry: its type, its size, and the offset or the id of its base."""
 
 _DIFFERENCE_BYTES = 600
 """Bytes of a packed difference that have its leading sizes: Deflate's tables come before them."""
 
 _OFFSET_DELTA, _NAME_DELTA = 6, 7
+"""Types of entries that differ from another one, named by its distance or its id (gitformat-pack)."""
+
 _FANOUT_BYTES = 1024
+"""Bytes of the first table of an index: for each first byte of an id, the number of ids up to it."""
+
 DIGITS = 40
+"""Hexadecimal digits of an id (SHA-1)."""
 
 _MIN_DIGITS = 4
 """The shortest abbreviation that git accepts."""
 
 _MAX_NAMES = 100
+"""Ids that are returned for a prefix."""
+
 _WINDOW = 100
+"""Ids that are read on each side of a guess: ids are evenly distributed, so that it is rarely far off."""
+
 _MAGIC = b"\xfftOc\0\0\0\2"
 MAX_REMEMBERED = 200_000
+"""Sizes of objects that are remembered."""
 
 PackKey: TypeAlias = tuple[str, int, int]
 """Path of a pack's index, with inode and time to notice a file that replaced it."""

@@ -39,6 +39,7 @@ _DATA_BYTES = MAX_UNFOLDED_BYTES + (96 << 20)
 """Memory limit of the process. Content stored as a delta of a far larger object exceeds it and ends the process."""
 
 _CPU_S = 600
+"""Seconds of CPU after which git is ended."""
 
 
 class BlobProcess:

@@ -28,10 +28,12 @@ _MAX_BYTES = 64 << 20
 """Bytes of git's output that are read; it begins with the newest commit."""
 
 _READ_BYTES = 1 << 18
+"""Bytes of git's output that are read at a time."""
 
 # Bounds of git's process.
 _DATA_BYTES = 1 << 30
 _CPU_S = 120
+"""Seconds of CPU after which git is ended."""
 
 _SETTINGS = ("core.quotePath=false", "core.deltaBaseCacheLimit=32m", "log.showSignature=false", "log.mailmap=false")
 

@@ -19,7 +19,10 @@ from sourcelight.repos.objects.trees import FREE_ENTRIES, MAX_PATH_BYTES
 from sourcelight.repos.repository import Repository
 
 _DATA_BYTES = MAX_UNFOLDED_BYTES + (96 << 20)
+"""Bytes of memory that git may take: those of the largest tree, and those of git itself."""
+
 _CPU_S = 60
+"""Seconds of CPU after which git is ended."""
 
 # git-ls-tree, "Output format", with -z and -l: the size is padded on the left, and a dash for a submodule.
 _entries = re.compile(rb"([0-7]{6}) [a-z]+ ([0-9a-f]{40}) +(\d+|-|BAD)\t([^\0]+)\0").findall

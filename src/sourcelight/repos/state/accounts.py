@@ -24,6 +24,7 @@ _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7
 OWNER = "owner"
 _ACCOUNT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 SESSION_S = 12 * 3600
+"""Lifetime of a browser session: a working day with its breaks."""
 
 _LIVE = """SELECT a.id, a.name FROM sessions s JOIN accounts a ON a.id = s.account
     LEFT JOIN access_tokens t ON t.id = s.token

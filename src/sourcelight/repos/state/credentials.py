@@ -20,7 +20,11 @@ from sourcelight.core.errors import StateError, StateUnusable
 from sourcelight.repos.state.database import Database
 
 MIN_PASSWORD_CHARS = 10
+"""Minimum characters of a password."""
+
 MAX_PASSWORD_CHARS = 1000
+"""Maximum characters of a password, because anyone may send one, and all of it is hashed."""
+
 # OpenSSL refuses scrypt above 32 MiB by default. The cost above needs 16 MiB and a little more; a stored hash may have
 # been made with a higher one.
 _MEMORY = 64 * 1024 * 1024

@@ -24,6 +24,8 @@ from sourcelight.core.errors import StateError, StateFull, StateUnusable
 from sourcelight.repos.state.migrations import MIGRATIONS
 
 BUSY_S = 10.0
+"""Seconds to wait for another process that writes."""
+
 _APPLICATION_ID = 0x736C7374  # "slst": identifies the file type, for example to `file`
 
 

@@ -17,15 +17,23 @@ from sourcelight.repos.state.database import Database
 from sourcelight.repos.state.oauth import Authorizations, TokenPair
 
 DEVICE_CODE_S = 600
+"""Lifetime of a code: time to open a browser and sign in."""
+
 INTERVAL_S = 5
+"""Seconds between two requests of a client for its token, the default of RFC 8628."""
+
 MAX_PENDING = 1_000
+"""Open sign-ins at a time."""
 
 COMMAND_LINE_CLIENT = "sgo_cid_sourcegraph-cli"
 """The client id of the stock command-line client, which every service knows without registration."""
 
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 _CODE_LENGTH = 8
+"""Letters of a user code."""
+
 _SLOW_DOWN_S = 5
+"""Seconds that are added to the interval of a client that asks too early (RFC 8628, 3.5)."""
 
 Refused = Literal["authorization_pending", "slow_down", "access_denied", "expired_token"]
 

@@ -18,6 +18,7 @@ _ALLOWED = """SELECT DISTINCT permission FROM role_permissions WHERE role = ?
     OR role IN (SELECT role FROM account_roles WHERE account = ?)"""
 
 _KEPT = 1000
+"""Accounts whose permissions are cached."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,10 @@ from sourcelight.repos.state.database import Database
 # OAuth 2.1 recommends at most 10 minutes for a code; clients redeem it at once, so a minute is enough.
 CODE_S = 60
 ACCESS_S = 3600
+"""Lifetime of an access token: a stolen one is of use no longer."""
+
 REFRESH_S = 30 * 24 * 3600
+"""Lifetime of a refresh token: a client that is not used for longer signs in again."""
 
 UNUSED_S = 24 * 3600
 """Seconds after which a self-registered client without any consent is deleted."""

@@ -19,6 +19,8 @@ MAX_ANSWERS, MAX_BYTES, MAX_ANSWER_BYTES = 100, 32 << 20, 4 << 20
 """Limits of one account: number of answers, bytes of all answers, bytes of one answer."""
 
 LIFETIME_S = 90 * 86_400
+"""Seconds after which a saved answer is deleted."""
+
 _COLUMNS = "s.token, a.name, s.query, s.pattern_type, s.facts, s.saved_at, s.expires_at"
 
 

@@ -15,6 +15,8 @@ from sourcelight.repos.state import OWNER, USER_ALL, State
 OWNER_TOKEN_VARIABLE = "SOURCELIGHT_OWNER_TOKEN"  # noqa: S105 - the name of a variable, not a token
 _FILE = "owner-token"
 _MIN_TOKEN_CHARS = 16
+"""Minimum characters of a token that an operator sets: a shorter one could be guessed."""
+
 _NOTE = "first start"
 
 

@@ -24,6 +24,8 @@ WAIT_S = 20.0
 """Seconds that a call waits for the repositories: below the 60 s after which clients give up a call."""
 
 _STEP_S = 0.1
+"""Seconds between two looks at the cancellation while engines open."""
+
 _REPORT_S = 1.0
 
 

@@ -21,6 +21,8 @@ from sourcelight.repos.state import MCP, USER_ALL
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 MAX_URI_CHARS = 2000
+"""Characters of an address in a request: it is stored, shown and sent back."""
+
 # Schemes that a browser or desktop handles itself: it would run, show or mail the code, and no application gets it.
 _FOREIGN = frozenset({
     "about", "blob", "chrome", "chrome-extension", "data", "file", "filesystem", "ftp", "ftps", "gopher", "irc",

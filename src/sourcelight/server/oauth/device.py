@@ -22,13 +22,18 @@ from sourcelight.server.oauth.addresses import DEVICE, OAuthOptions
 from sourcelight.server.oauth.forms import NO_STORE, FormSealer, form_of, is_same_site, network_of, oauth_error
 
 _STARTS, _START_WINDOW_S = 30, 600
+"""Sign-ins that may be started from one network, and seconds until they count no more."""
+
 _GUESSES, _GUESS_WINDOW_S = 10, 300
+"""Codes that an account may enter, and seconds until they count no more."""
+
 _TEXTS = {
     "authorization_pending": "the user has not decided yet",
     "slow_down": "requests come faster than the interval allows",
     "access_denied": "the user denied the request",
     "expired_token": "the device code is unknown or expired; start again",
 }
+"""Descriptions of the errors of a token request (RFC 8628, 3.5)."""
 
 
 class DeviceSignIn:

@@ -27,11 +27,15 @@ PENDING_S = 600
 """Seconds that a user has to sign in and decide."""
 
 MAX_FORM_FIELDS = 20
+"""Fields of a form; the largest of the service has a dozen."""
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 _SIGN_IN_WINDOW_S = 300
+"""Seconds until a failed sign-in counts no more."""
+
 _IPV6_NETWORK_BITS = 64
+"""Bits of an address of IPv6 that all addresses of one user share."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ from sourcelight.server.oauth.forms import FormSealer, PendingAuthorization
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})
 _MAX_URIS, _MAX_NAME, _MAX_STATE_CHARS = 10, 200, 2000
+"""Addresses and characters that a client may register, and characters of the state it sends: all of them are stored."""
+
 Field = TypeVar("Field")
 
 

@@ -26,6 +26,8 @@ READER_COOKIE = "sourcelight-reader"
 # Each check takes 16 MiB and some tenths of a second of scrypt: more at a time would stop the searches of all others.
 _MAX_CONCURRENT_CHECKS = 2
 _MAX_WAITING_CHECKS = 14
+"""Passwords that wait for a check; beyond that, a sign-in is refused for the moment."""
+
 _WRONG = "Wrong account or password. An access token needs the scope user:all."
 _BUSY = "Too many people are signing in. Try again in a few seconds."
 _OLD = "The form has expired. Go back and try again."

@@ -26,6 +26,7 @@ NO_WORKER_S = 60.0
 """Seconds without any worker after which a build ends; Dask itself waits forever."""
 
 _LOOK_S, _COUNT_S = 0.1, 2.0
+"""Seconds between two looks at the results of workers, and between two counts of the workers that are left."""
 
 _Outcome = tuple[str, StoredShard | str]
 """Name of a repository, and its new entry or the problem."""

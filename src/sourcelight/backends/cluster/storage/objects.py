@@ -12,6 +12,8 @@ from typing import Any, NewType
 from sourcelight.core.errors import ConfigurationError, MissingExtra, ShardDamaged, StorageError
 
 _BLOCK_BYTES = 4 * 1024 * 1024
+"""Bytes that are read and hashed at a time, so that a shard is never in memory as a whole."""
+
 _LOCAL = frozenset({"file", "local"})
 
 ShardId = NewType("ShardId", str)

@@ -21,7 +21,10 @@ GIT, INDEX, HISTORY = "git", "index", "history"
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 _PACKED = frozenset({".pack", ".idx"})
 _MAX_ALTERNATES = 16
+"""Directories of alternates of a repository that are searched: they may refer to each other."""
+
 _READ_AGAIN = 3
+"""Attempts to read objects that git may pack again meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sourcelight.backends.cluster.transport.packing import Message, pack
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
 _TICK_S = 0.1
+"""Seconds of a tick of a timeout: it counts ticks of the loop, so that a blocked process loses no time."""
 
 CONNECT_S, GREET_S = 0.4, 2.0
 """Seconds that a machine has to take a connection, and a worker on it to greet: it may be busy."""

@@ -23,7 +23,10 @@ from sourcelight.engines.symbols import version as symbols_version
 from sourcelight.repos import Catalog, Repository, RepositoryKey
 
 _MAX_GENERATIONS = 3
+"""Generations of the index that are open: a search may still read the previous one."""
+
 _MAX_ENGINES = 8
+"""Engines that are open, one for each set of shards that a search asks for."""
 
 
 @functools.cache

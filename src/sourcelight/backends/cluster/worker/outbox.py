@@ -27,6 +27,7 @@ BEAT_S = 0.25
 """Seconds after which a message without rows is sent, which proves that the worker is alive."""
 
 _STEP_S = 0.1
+"""Seconds between two looks at the cancellation while a reader is slow."""
 
 
 class Outbox:

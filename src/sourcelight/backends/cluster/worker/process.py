@@ -20,6 +20,7 @@ from sourcelight.core.errors import WorkersUnreachable
 
 PRELOAD = "sourcelight.backends.cluster.worker.process"
 START_S = 30.0
+"""Seconds to reach the scheduler, which may start after its workers."""
 
 _handlers: WeakKeyDictionary[Any, RequestHandler] = WeakKeyDictionary()
 """Request handlers of the workers in this process."""

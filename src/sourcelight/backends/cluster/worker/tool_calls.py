@@ -26,6 +26,7 @@ WAIT_S = 30.0
 """Seconds that a ranking waits for the numbers of the other workers before it fails."""
 
 _STEP_S = 0.1
+"""Seconds between two looks at the cancellation while a reply is awaited."""
 
 
 class StatsMailbox:

@@ -11,6 +11,8 @@ from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, REQUEST_TIMEOUT
 from sourcelight.core import errors
 
 _MAX_REASON_CHARS = 300
+"""Characters of a reason in a message: it may be a whole page of a proxy."""
+
 _HTTP: tuple[tuple[tuple[type[BaseException], ...], Callable[[str], errors.SourcelightError], str], ...] = (
     ((httpx2.ConnectTimeout, httpx2.PoolTimeout), errors.ConnectFailed, "no connection to {host} in time"),
     (

@@ -35,9 +35,16 @@ CALL_TIMEOUT_S = 300.0
 """Timeout of a call: deep search takes minutes."""
 
 _MAX_REFUSAL_CHARS = 2000
+"""Bytes of the body of a refusal that are read: it may be a whole page of a proxy."""
+
 _MAX_STAGE_CHARS = 500
+"""Characters of a message of progress."""
+
 _MAX_PAGES, _MAX_TOOLS = 100, 10_000
+"""Pages of a list of tools, and tools: a broken service may send cursors forever."""
+
 _UNWIND_S = 0.1
+"""Seconds for the message that cancels a call to reach the service."""
 
 # This module raises its errors; its log lines would appear in a notebook.
 logging.getLogger("mcp").addHandler(logging.NullHandler())

@@ -21,8 +21,12 @@ from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.tools.tool import MAX_TOKENS_ARGUMENT
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
+"""Endpoints of a service, in the order in which they are asked for a tool."""
+
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
 _MAX_REASON_CHARS = 300
+"""Characters of a reason in a message, which quotes the answer of a service."""
+
 _ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     **files.ANSWERS,
     **read_file.ANSWERS,

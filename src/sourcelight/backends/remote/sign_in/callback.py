@@ -10,7 +10,11 @@ from urllib.parse import parse_qsl, urlsplit
 from sourcelight.core.errors import SignInFailed
 
 _READ_S = 5.0
+"""Seconds for the head of a request of the browser on this machine."""
+
 _MAX_HEAD_BYTES = 16_384
+"""Bytes of such a head: any program may connect."""
+
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
 <body style="font-family:sans-serif;max-width:40rem;margin:4rem auto"><h1>{title}</h1><p>{text}</p></body></html>"""
 _DONE = _PAGE.format(title="Signed in", text="You can close this tab and go back to your notebook.")

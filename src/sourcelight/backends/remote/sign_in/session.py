@@ -29,6 +29,8 @@ _ANY_PORT_REDIRECT = "http://127.0.0.1/oauth/callback"
 # The address that administrators register for clients of this kind.
 _DEFAULT_CLIENT_REDIRECT = "http://localhost:3334/oauth/callback"
 _REQUEST_S = 30.0
+"""Seconds for one request to the authorization server."""
+
 _Form = Mapping[str, str | Secret]
 
 

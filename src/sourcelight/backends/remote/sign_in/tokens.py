@@ -30,8 +30,13 @@ def _end_after(lasts: Any) -> float | None:
 
 
 _MAX_PERIOD_S = 1e10
+"""Seconds up to which a lifetime counts, 300 years: a larger one is a mistake of the server."""
+
 _LOCK_OLD_S = 30.0
+"""Seconds after which a lock is taken from its owner: it waits for one request, so its process has died."""
+
 _LOCK_LOOK_S = 0.05
+"""Seconds between two looks at the lock of another process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump
 #: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
 _TEXT_PER_EVENT = 512 * 1024
 _MAX_BYTES = MAX_EVENT_BYTES - 1024
+"""Bytes of a payload, with room for the frame of its event."""
+
 # Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
 _MAX_SPANS = _MAX_BYTES // 480
 

@@ -29,6 +29,7 @@ from sourcelight.core.wire.encode import dump
 
 _SEPARATOR = "\x7f"
 _LONG_BYTES = 1024
+"""Bytes of the average line above which rows are written one by one."""
 
 _FEW = 48
 """Rows up to which Python's own objects are the quicker way."""

@@ -26,6 +26,7 @@ from sourcelight.core.wire.encode import dump
 _SEPARATOR = "\x7f"
 _SPLIT = b"\x7f"
 _TEXT_PER_EVENT = 512 * 1024
+"""Bytes of text in one event, so that a reader gets the first rows soon."""
 
 _LONG_BYTES, _MAX_COPIED_BYTES = 1024, 4 << 20
 """Mean bytes of long lines, and maximum bytes of these that are copied: the copies take several times their size."""

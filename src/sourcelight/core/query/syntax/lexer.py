@@ -32,6 +32,8 @@ _CODE_STRING = re.compile(r"""(["'`])(?:(?!\1)[^\\\n]|\\.)*\1(?!\w)""", re.DOTAL
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _BEFORE_TERM = ASCII_WHITE | {"("}
 _MAX_UNCLOSED_CODE = 200
+"""Brackets without an end, after which brackets are read as text."""
+
 _PREDICATE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\(")
 _PAREN = re.compile(r"\\.|[()]", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)

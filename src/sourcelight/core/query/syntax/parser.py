@@ -14,6 +14,8 @@ from sourcelight.core.query.fields import NEED_VALUES, STRUCTURE
 from sourcelight.core.query.syntax.lexer import Lexer, RawFilter, RawPattern
 
 MAX_DEPTH = 100
+"""Groups within groups; Python allows about 1,000 calls within calls, and code behind the parser needs several for
+each."""
 
 MAX_STRUCTURE_QUERY = 20_000
 """Maximum characters of a query of structural patterns: each bracket is scanned again for each group it may open."""

@@ -57,7 +57,11 @@ font-family:var(--jp-code-font-family,monospace);font-size:12px}
 
 
 MAX_CHARS = 300
+"""Characters of a line that is displayed; of a longer one, the part with its matches."""
+
 _UNBROKEN_CHARS = 24
+"""Characters of a text that is never broken."""
+
 _TAG = re.compile(r"(<[^>]*>)")
 _BREAK = re.compile(r"(?<=[/_@.+-])(?=\w)")
 TextRun = tuple[str, bool]

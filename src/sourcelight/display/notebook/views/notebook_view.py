@@ -13,7 +13,10 @@ from sourcelight.core.markup.highlighting import highlight_code
 from sourcelight.display.notebook.views.marked_text import code_cell, cut_window
 
 _AROUND, _PAGE, _MAX_LINES = 10, 60, 400
+"""Lines around the requested ones, lines without requested ones, and lines at most."""
+
 _MAX_LINE_CHARS = 2_000
+"""Characters of a line that is displayed."""
 
 
 @dataclass(frozen=True, slots=True)
