@@ -40,6 +40,7 @@ SUPPORTED: frozenset[str] = names_of(*FilterScope) | PREDICATES | {f"type:{name}
 """The features that engines support, for `refuse_unsupported`: the whole language except what `FIELDS` excludes."""
 
 _FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
+"""Alternatives, and characters of their patterns, up to which all patterns compile in a few milliseconds."""
 
 _FEW_TERMS = 50
 """Number of terms that are compiled and looked up in a few milliseconds together."""

@@ -17,6 +17,8 @@ from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.repos import Repository, Viewer
 
 _MAX_CACHED_PLANS = 64
+"""Plans that are cached: people repeat and vary the same few queries."""
+
 T = TypeVar("T")
 _Key: TypeAlias = tuple[tuple[int, ...], Viewer]
 _TARGET_SUMMARIES: IdentityCache[tuple[Target, ...], _TargetSummary] = IdentityCache(8)

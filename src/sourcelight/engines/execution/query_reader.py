@@ -26,6 +26,7 @@ _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
 
 _MAX_CACHED_QUERIES = 64
+"""Queries that are cached, as in `plan_cache`."""
 
 _COMMITS = frozenset({"commit", "diff"})
 """Types of patterns that may be too large."""

@@ -16,6 +16,8 @@ from sourcelight.engines.structure.pool import MAX_TEXT_BYTES, MAX_TEXT_S, share
 
 _HINT = "try the pattern at https://ast-grep.github.io/playground.html, or name another language with lang:"
 _MAX_TITLE_CHARS = 100
+"""Characters of a pattern in a title."""
+
 _readings: LruCache[tuple[str, str], PatternReading] = LruCache(1_000)
 
 

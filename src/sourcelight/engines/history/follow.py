@@ -18,6 +18,7 @@ from sourcelight.engines.history.model import RENAMED, ChangeNumbers
 from sourcelight.engines.history.subtrees import Layout
 
 _CHECK_EVERY = 5_000
+"""Commits between two checks for cancellation."""
 
 DirectoryCheck = Callable[[int, bytes], bool]
 """Whether a commit, by number, has a directory; the name ends with a slash."""

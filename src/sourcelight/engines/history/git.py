@@ -20,8 +20,13 @@ from sourcelight.repos.objects import store_size
 # 256 KiB a chunk, and at most 16 chunks ahead of the consumer: then git blocks on its full pipe.
 _CHUNK_BYTES = 1 << 18
 _CHUNKS_AHEAD = 16
+"""Pieces of git's output that wait for a slow reader."""
+
 _CHECK_S = 0.05
+"""Seconds between two looks at the cancellation."""
+
 _TAIL_BYTES = 4096
+"""Bytes of git's messages that are read: the last ones say why it failed."""
 
 MAX_BLOB_BYTES = 32 << 20
 """Bytes above which git takes a content for binary: a patch would take many times as much memory."""

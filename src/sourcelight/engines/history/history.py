@@ -24,11 +24,14 @@ UNKNOWN = -1
 """In place of a number that could not be known: additions of a change whose content is missing, an absent parent."""
 
 _MAX_NAMES = 5
+"""Commits that are named of those whose changes could not be read."""
 
 UnreadCommits: TypeAlias = tuple[int, tuple[str, ...]]
 """Number of commits that couldn't be read, and the ids (40 hex digits) of some of them."""
 
 _MAX_MASKS = 64
+"""Masks of reachable commits that are cached."""
+
 _Value = TypeVar("_Value")
 
 

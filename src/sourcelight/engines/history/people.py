@@ -32,6 +32,7 @@ _PLACEHOLDER_NAMES = frozenset(
 
 _LOGIN = "login of a noreply address"
 _MIN_LOCAL_CHARS = 5
+"""Characters of the part of an address before the ``@`` from which it may tell a person: shorter ones are common."""
 
 _MAX_SHARING = 12
 """Maximum identities that share a key; a key with more identities doesn't belong to one person."""

@@ -21,7 +21,10 @@ from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.storage.sections import Kind, SectionFile, write_sections
 
 _MAX_OPEN_TABLES = 400
+"""Tables that are open: each is a mapped file."""
+
 _PROGRESS_BYTES = 1024 * 1024
+"""Bytes between two reports of progress."""
 
 
 @dataclass(slots=True)

@@ -21,7 +21,10 @@ from sourcelight.repos.processes.commit_subjects import read_subjects
 _KIND: Final = "subjects"
 
 _MAX_OPEN = 200
+"""Tables that are open."""
+
 _MAX_UNWRITTEN = 50
+"""Tables in memory that could not be written to disk."""
 
 _MAX_COMMITS = 8
 """Commits of a repository whose tables stay: 0.2 to 0.6 CPU seconds make one again."""

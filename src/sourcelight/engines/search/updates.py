@@ -53,6 +53,7 @@ _MAX_LOCAL_TABLE_BYTES = 512 * 1024
 """Bytes of a shard up to which its table is built in this process."""
 
 _BLOB_ID_BYTES = 20
+"""Bytes of an object id of git (SHA-1)."""
 
 
 class UpdatedStore(Protocol):

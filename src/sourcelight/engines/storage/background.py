@@ -14,6 +14,7 @@ K = TypeVar("K", bound=Hashable)
 W = TypeVar("W")
 
 _POLL_S = 0.1
+"""Seconds between two looks at what is missing."""
 
 
 class BackgroundUpdater(Generic[K, W]):

@@ -30,6 +30,7 @@ Stamp: TypeAlias = tuple[int, int, int]
 M = TypeVar("M")
 
 _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
+"""Bytes above which a file is no manifest: it is read as a whole."""
 
 
 _TEMPORARY = "tmp-"

@@ -39,6 +39,7 @@ TAIL = 16
 _HEAD = struct.Struct("<8sIIII")
 _ALIGNMENT = 8
 _MAX_TABLE_BYTES = 64 * 1024 * 1024
+"""Bytes of the table of sections, which a damaged head may say wrong."""
 
 _BLOCKS = "block_checksums"
 """The section with the checksums of all blocks."""

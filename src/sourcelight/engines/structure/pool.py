@@ -36,6 +36,7 @@ MAX_TEXT_S = 20.0
 """Seconds after which a process that is busy with one text is killed."""
 
 MAX_WORKERS = 8
+"""Processes at most: each has a copy of the matcher and its grammars."""
 
 _MAX_REQUEST_BYTES, _MAX_REQUEST_TEXTS = 1 << 20, 64
 """Size of one request to a process: small, so that all processes have work until a search ends."""
@@ -47,6 +48,7 @@ _POLL_S = 0.05
 """Seconds between two looks at whether a search was stopped."""
 
 _MAX_FAILURES = 1_000
+"""Files whose failure is remembered, so that they are not tried again."""
 
 _NO_OFFSETS: Int64Array = np.zeros(0, dtype=np.int64)
 

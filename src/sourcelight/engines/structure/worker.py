@@ -30,10 +30,20 @@ STACK_BYTES = 256 << 20
 
 MODULE = "sourcelight.engines.structure.worker"
 _LENGTH_BYTES = 4
+"""Bytes before a message that have its length."""
+
 _IDLE_S = 60.0
+"""Seconds without a request after which the process ends."""
+
 _MAX_REASON_CHARS = 300
+"""Characters of a message of the matcher."""
+
 _ASCII_END, _TWO_BYTES_END, _THREE_BYTES_END = 0x80, 0x800, 0x10000
+"""The first code points that take two, three and four bytes in UTF-8."""
+
 _SURROGATES, _SURROGATES_END = 0xD800, 0xE000
+"""Code points that are no characters, and have no form in UTF-8."""
+
 _REPLACEMENT = "\ufffd"
 
 _CONTEXTS = {

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sourcelight.core.patterns.compiled import CompiledPattern
 
 KEY_BYTES = 20
+"""Bytes of the key of a document, which is the id of its blob."""
+
 _NEWLINE = 10
 
 _MAX_CHECKED = 20_000

@@ -19,6 +19,7 @@ from sourcelight.engines.symbols.definition_parser import COLUMNS, FileDefinitio
 from sourcelight.engines.symbols.grammars import PARSED_LANGUAGES, version
 
 _LEVEL = 6
+"""Level of compression, the default of zlib."""
 
 FORMAT = 4
 """Raised by one whenever older tables can't be read by this code."""

@@ -28,7 +28,10 @@ MAX_FILES = 15
 MAX_CHUNKS = 3
 """Maximum number of chunks per file."""
 MAX_CHUNK_CHARACTERS = 1024
+"""Characters of a chunk, as services document it."""
+
 MAX_LINE_CHARACTERS = 256
+"""Characters of a line in a chunk."""
 
 MAX_CHARACTERS = MAX_FILES * MAX_CHUNKS * MAX_CHUNK_CHARACTERS
 """Maximum number of characters in all chunks of an answer."""

@@ -45,6 +45,7 @@ _MAX_NAMED = 20
 """Repositories without a match whose commits an answer names: each is compared with its work tree."""
 
 _MAX_SUBJECT_CHARS = 1_000
+"""Characters of a subject: a commit may have any text."""
 
 _KINDS = {"refs/heads/": "branch", "refs/tags/": "tag"}
 _LEAVES = {"matching_repositories": "repository", "matching_files": "file"}

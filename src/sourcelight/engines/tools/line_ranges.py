@@ -18,7 +18,10 @@ MAX_RANGE_BYTES = 32 << 20
 """Bytes of lines that are given at once."""
 
 _CHUNK_BYTES = 1 << 18
+"""Bytes of a content that are split into lines at a time."""
+
 _STREAM_DATA_BYTES = 256 << 20
+"""Bytes of memory that git may take."""
 
 
 @dataclass(slots=True)

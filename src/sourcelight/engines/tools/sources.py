@@ -17,7 +17,11 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.repos import WORKTREE, Repository, resolve, worktree_status
 
 MAX_NAMED = 3
+"""Repositories that a line of sources names."""
+
 _SHORT_OID = 12
+"""Digits of a commit in a text."""
+
 _PLACES = ("repository", "commit")
 # Tables whose commits are origins of lines, not sources of the answer.
 _OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines", "refs", "last_changes"})
@@ -26,7 +30,10 @@ _READERS = frozenset({"read_file", "list_files"})
 """Tools that read files of a work tree and report missing contents themselves."""
 
 _MAX_NAMED = 3
+"""Files that a notice names."""
+
 _MAX_SOURCES = 20
+"""Sources in a payload."""
 
 
 @dataclass(frozen=True, slots=True)

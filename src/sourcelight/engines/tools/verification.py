@@ -29,13 +29,20 @@ from sourcelight.engines.tools.rows import Row, join_parts, render_rows
 from sourcelight.repos import ObjectReader, Repository, resolve
 
 MAX_CHARACTERS = 1_000_000
+"""Characters of a text that is verified."""
+
 MAX_CITATIONS = 2_000
+"""Citations of a text that are checked."""
+
 _MAX_CANDIDATES = 200
+"""Repositories in which a citation without a repository is looked for."""
 
 # Words are cut and then read from their ends: patterns that look for a path within a line go back over it, which takes
 # minutes where a line has 100,000 slashes.
 _WORD = re.compile(r"[^\s<>()\[\]`\"'|]+")
 _MAX_WORD = 1_000
+"""Characters of a word that may be a citation."""
+
 _AROUND = ".,;:!?*_"
 _END = re.compile(r"(?:#L(?P<a>\d{1,7})(?:-L?(?P<b>\d{1,7}))?|:(?P<c>\d{1,7})(?:-(?P<d>\d{1,7}))?)\Z")
 _PLACE = re.compile(r"(?P<repo>[\w./-]+)@(?P<commit>[0-9a-fA-F]{7,40}):(?P<path>[^:#]+)")

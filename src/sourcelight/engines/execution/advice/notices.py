@@ -20,7 +20,10 @@ from sourcelight.engines.execution.advice import proposals as advices
 from sourcelight.engines.execution.advice.proposals import advise, unknown_predicates
 
 _MAX_LISTED = 10
+"""Names that a notice lists."""
+
 MAX_PROPOSED = 3
+"""Queries that are proposed for one without a match."""
 
 IGNORING_CASE = "ignoring case"
 """Difference of the variant that may only match if the search itself matches in any case."""

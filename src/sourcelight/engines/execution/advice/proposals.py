@@ -69,6 +69,7 @@ _ELSEWHERE = {
 """Names of filters in other tools."""
 
 _MAX_ADVICE = 20
+"""Remarks about a query, which may repeat a mistake in thousands of alternatives."""
 
 _TYPED = frozenset("\"'()/\\")
 """Characters with different meanings in the pattern types."""

@@ -17,8 +17,13 @@ from sourcelight.engines.search.scan.opened_commit import LFS_POINTER
 from sourcelight.repos import SkippedRepository
 
 _MAX_LISTED = 10
+"""Names that an item lists."""
+
 _MAX_IN_TITLE = 2
+"""Names in the title of an item."""
+
 _MAX_TITLE_CHARS = 160
+"""Characters of a title: a name or a reason in it may have any length."""
 
 _NOT_READABLE = "are not in this clone, or can't be read, so their content was not searched"
 

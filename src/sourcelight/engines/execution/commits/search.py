@@ -41,6 +41,7 @@ from sourcelight.repos import Repository, resolve
 
 WORKTREE = "WORKTREE"
 MAX_NAMED_UNREAD = 5
+"""Commits that are named of those whose changes could not be read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ from sourcelight.engines.search.small_search import SmallSearch, SmallSearchLimi
 from sourcelight.repos import Viewer
 
 _MAX_SHAPES, _MAX_SEARCHABLE = 64, 192
+"""Shapes of queries that are cached, and those of them and of their variants that can be searched at once."""
 
 _Result = TypeVar("_Result")
 

@@ -14,6 +14,7 @@ from sourcelight.engines.execution.protocol import format_count, markdown_list
 from sourcelight.engines.storage import worker_pool
 
 _STEP_S = 0.1
+"""Seconds between two reports of progress."""
 
 INDEXING_WAIT_S = 10.0
 """Seconds that a search waits for the first indexing; it continues with the repositories that are indexed."""

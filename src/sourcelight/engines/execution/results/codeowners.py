@@ -21,7 +21,11 @@ PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOW
 """Paths of a CODEOWNERS file; the first existing path counts."""
 
 _MAX_RULES = 20_000
+"""Rules of a file that are read."""
+
 _MAX_MEMORY_BYTES = 64 * 1024 * 1024
+"""Bytes that RE2 may take for the patterns of all rules."""
+
 _SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s.*)?)\Z")
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 _TOKEN = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)

@@ -42,7 +42,10 @@ from sourcelight.engines.execution.results.scores import (
 from sourcelight.engines.search.definition_lookup import DefinitionPositions
 
 CANDIDATES = 3_000
+"""Matches that are collected before the best are given."""
+
 WINDOW_S = 0.5
+"""Seconds after which those that were found are given."""
 
 SCORE = "score"
 """Column of the scores of files that another process ranks."""

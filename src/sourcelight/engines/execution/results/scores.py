@@ -16,10 +16,17 @@ from sourcelight.engines.search.definition_lookup import DefinitionPositions
 from sourcelight.engines.symbols import KINDS
 
 BOTH_ENDS, ONE_END = 500.0, 50.0
+"""Scores of a match that begins and ends where words do, and of one that only begins or only ends there."""
+
 NAME, NAME_END, IN_NAME = 7000.0, 5500.0, 4000.0
+"""Scores of a match in the name of a definition: the whole name, its start or end, or a part within."""
+
 PHRASE = 20.0
 NOVEL_SHARE = 0.9
+"""Share of the third best score from which a file of another kind takes the third place."""
+
 _STARS, _ORDER = 100.0, 10.0
+"""Weights of the stars of a repository, and of the path of a file."""
 
 KIND_SCORES = {
     "class": 10.0, "struct": 9.5, "enum": 9.0, "interface": 8.0, "type": 8.0, "function": 7.0, "method": 7.0,

@@ -31,6 +31,7 @@ _AGES = (
 )
 
 MAX_FILTERS = 1000
+"""Filters of each kind that are suggested."""
 
 _TYPES = {
     "content": ("type:file", "Code"),

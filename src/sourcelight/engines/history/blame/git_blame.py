@@ -16,7 +16,11 @@ from sourcelight.repos import Repository
 from sourcelight.repos.objects.commits import as_text, parse_offset, parse_seconds
 
 _MAX_CACHED_LINES = 1_000_000
+"""Lines of all files whose blame is cached."""
+
 _DATA_BYTES = 512 << 20
+"""Bytes of memory that git may take."""
+
 _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")
 
 

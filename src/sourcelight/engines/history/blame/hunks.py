@@ -26,7 +26,11 @@ from sourcelight.repos.repository import common_dir
 
 NO_HUNKS: Hunks = np.zeros((0, 4), np.int64)
 _FILE = 0o100644
+"""Mode of a file."""
+
 _PAIRS_OF_A_TREE = 1000
+"""Pairs of contents that git compares as files of two trees at a time."""
+
 _OPTIONS = ("-p", "-U0", "--text", "--no-renames", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/")
 _HUNK_OR_FILE = re.compile(rb"\n(?:@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@|diff --git a/(\d+) )")
 

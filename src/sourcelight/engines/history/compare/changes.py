@@ -22,6 +22,7 @@ BYTES_PER_FILE = 400
 """Maximum bytes of git's list per file, including paths, beyond `FREE_BYTES`."""
 
 FREE_BYTES = 32 << 20
+"""Bytes of git's list that are always read."""
 
 NO_MODE = "000000"
 SUBMODULE = "160000"

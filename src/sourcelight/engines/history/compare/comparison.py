@@ -53,10 +53,14 @@ CONTENT_PER_BYTE, PATCH_PER_BYTE = 16, 4
 """Bytes beyond, for each byte that the repository stores."""
 
 _MAX_CACHED_BYTES = 64 << 20
+"""Bytes of all comparisons that are cached."""
+
 _LIST_BYTES_PER_FILE = 400
+"""Bytes that a changed file takes in the cache, by estimate."""
 
 _CALL = "compare_revisions"
 _CHECK_BYTES = 4
+"""Bytes of the checksum of a cursor: it finds mistakes, and protects nothing."""
 
 
 @dataclass(slots=True)

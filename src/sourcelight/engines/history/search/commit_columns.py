@@ -22,6 +22,7 @@ FIRST_BATCH_ROWS = 50
 """Rows of the first batch of a repository; each further one has twice as many, up to `MAX_BATCH_ROWS`."""
 
 MAX_BATCH_ROWS = 2000
+"""Rows of a batch."""
 
 _MAX_LABEL_CHARS = 1000
 """Characters of a subject in a label, far more than a subject of one line has."""

@@ -23,11 +23,13 @@ FILES_PER_OBJECT = 4
 """Changed files for each object that is stored: histories of known projects have 0.1 to 0.7."""
 
 FREE_LINES = 4_000_000
+"""Changed lines that are always read."""
 
 LINES_PER_BYTE = 2
 """Changed lines for each byte of packs: histories of known projects have 0.004 to 0.1."""
 
 FREE_BYTES = 128 << 20
+"""Bytes of patches that are always read."""
 
 BYTES_PER_BYTE = 64
 """Bytes of patches for each byte of packs: histories of known projects have 0.2 to 4."""

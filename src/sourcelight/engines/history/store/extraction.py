@@ -28,6 +28,7 @@ BATCH_LINES = 500_000
 """Lines of patches read at once."""
 
 MAX_COMMIT_BYTES = 64 << 20
+"""Bytes of the patches of one commit: all of them are in memory at a time."""
 
 MAX_COMMIT_LINES = 2_000_000
 """Size of a commit's patches above which they are not read: its files are known by their names alone."""

@@ -13,6 +13,7 @@ from sourcelight.engines.history.model import NO_BLOB, RENAMED
 from sourcelight.repos import CommitFiles
 
 _MAX_PATHS = 16
+"""Paths whose versions are cached during one call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from sourcelight.engines.tools.rows import TEXTS
 from sourcelight.repos import ObjectReader, Repository, find_entry, resolve
 
 MAX_BLAME_BYTES = 16 << 20
+"""Bytes of a file whose lines are listed."""
 
 MAX_BLAME_LINES = 500_000
 """Size of a file above which git is not asked who wrote it: git would hold many versions of it."""

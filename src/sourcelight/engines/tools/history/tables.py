@@ -28,6 +28,8 @@ Array = Any
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 _DAY_S = 86_400
+"""Seconds of a day."""
+
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 

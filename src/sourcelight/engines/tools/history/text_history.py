@@ -27,8 +27,14 @@ from sourcelight.repos import ObjectReader, Repository, find_entry, resolve
 from sourcelight.repos.objects.commits import parse_seconds
 
 _MAX_COMMITS = 1_000
+"""Maximum commits of an answer for which the caller sets no limit."""
+
 _FIELDS = 6
+"""Fields of a commit in the output of git, before its patch."""
+
 _MAX_BYTES = 64 << 20
+"""Bytes of a file, and of the output of git."""
+
 _NAMES = re.compile(rb"^\+\+\+ (?:b/)?(.*)$", re.MULTILINE)
 _COLUMNS = (
     "repository",
