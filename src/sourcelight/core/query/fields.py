@@ -28,8 +28,8 @@ PATTERN_TYPES = ("keyword", "standard", "regexp", "literal", STRUCTURE)
 NAMED_TYPES: Mapping[str, str] = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard", "regex": "regexp"}
 """The pattern type that each value of ``patternType:`` names."""
 
+# The value of ``count:all``, as services define it.
 COUNT_ALL = 99_999_999
-"""The value of ``count:all``, as services define it."""
 
 COUNT_RANKED = COUNT_ALL - 1
 """All matches, best first; with `COUNT_ALL`, rows are in the order of repository and path."""
@@ -59,8 +59,8 @@ _CHOICES = ("yes", "no", "only")
 _MAX_COMPARED_CHARS = 40
 """Maximum characters of a value that are compared with known values: comparing is quadratic, and no name is longer."""
 
+# Likeness, from 0 to 1, above which a known value is proposed for an unknown one; the default of `difflib`.
 _MIN_LIKENESS = 0.6
-"""Likeness, from 0 to 1, above which a known value is proposed for an unknown one; the default of `difflib`."""
 
 _MIN_LIKENESS_OF_LANGUAGES = 0.7
 """Higher, because some of several hundred names are always somewhat like a word: at 0.6, `nosuch` may mean `posh`."""
