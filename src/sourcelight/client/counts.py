@@ -97,7 +97,9 @@ class CountMethods(RunMaker):
         """
         from sourcelight.display.frames.aggregates import counts_frame
 
-        run, table = await self._count_by(query, by, exhaustive, pattern_type, timeout_s, progress)
+        run, table = await self._count_by(
+            query, by, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s, progress=progress
+        )
         frame: DataFrame = counts_frame(table, run.result().attrs | {"query": str(query)})
         return frame
 
@@ -130,14 +132,17 @@ class CountMethods(RunMaker):
         """
         from sourcelight.display.frames.aggregates import counts_table
 
-        _, table = await self._count_by(query, by, exhaustive, pattern_type, timeout_s, progress)
+        _, table = await self._count_by(
+            query, by, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s, progress=progress
+        )
         return counts_table(table)
 
     async def _count_by(
         self,
         query: QueryText,
         by: str | Sequence[str],
-        exhaustive: bool,  # noqa: FBT001
+        *,
+        exhaustive: bool,
         pattern_type: str,
         timeout_s: float | None,
         progress: ProgressChoice,

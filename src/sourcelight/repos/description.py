@@ -167,7 +167,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...], *, is_
         raise UnusableRepository("corrupt", f"its configuration can't be read: {error}") from error
 
     folder = discovered.worktree or discovered.git_common_dir
-    info = _info(discovered, settings, folder, origin, commit)
+    info = _info(discovered, settings, folder=folder, origin=origin, commit=commit)
     reasons = (("shallow", shallow), ("partial clone", _is_partial_clone(settings)))
     incomplete = ", ".join(reason for reason, applies in reasons if applies)
     repository = Repository(
@@ -199,7 +199,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...], *, is_
 
 
 def _info(
-    discovered: DiscoveredRepository, settings: Mapping[str, str], folder: str, origin: str, commit: CommitId
+    discovered: DiscoveredRepository, settings: Mapping[str, str], *, folder: str, origin: str, commit: CommitId
 ) -> RepositoryInfo:
     name_of_folder = name_from_folder if discovered.worktree else name_from_git_dir
     return RepositoryInfo(

@@ -58,7 +58,7 @@ def place(
     ids = sorted(shards, key=lambda shard: (-shards[shard], shard))
     for shard, ranked in zip(ids, _rank(ids, names), strict=True):
         size = shards[shard]
-        selected = _choose(ranked, zones, load, capacity - size, replica_count)
+        selected = _choose(ranked, zones, load=load, remaining=capacity - size, replica_count=replica_count)
         for index in selected:
             load[index] += size
         placement[shard] = tuple(names[index] for index in sorted(selected, key=ranked.index))
@@ -93,7 +93,7 @@ def _mix(values: Any) -> Any:
 
 
 def _choose(
-    ranked: Sequence[int], zones: Sequence[str], load: Sequence[int], remaining: float, replica_count: int
+    ranked: Sequence[int], zones: Sequence[str], *, load: Sequence[int], remaining: float, replica_count: int
 ) -> list[int]:
     """Return the first workers in rank with capacity, in different zones if possible; then the least loaded."""
     selected: list[int] = []

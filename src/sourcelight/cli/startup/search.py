@@ -126,7 +126,7 @@ def search(query: str, command: SearchCommand) -> int:
     time = index_time(command.index)
     with _open_searches(query, command, time) as client:
         if columns:
-            status = _count(client, query, columns, output_format, command)
+            status = _count(client, query, columns=columns, output_format=output_format, command=command)
         elif output_format == "table":
             status = _print_matches(client, query, command)
         else:
@@ -262,7 +262,9 @@ def _say_partial_file(client: BlockingSearches, command: SearchCommand) -> None:
         say(f"kept {count_of(export.rows, 'row')} in {export.path}")
 
 
-def _count(client: BlockingSearches, query: str, columns: list[str], output_format: str, command: SearchCommand) -> int:
+def _count(
+    client: BlockingSearches, query: str, *, columns: list[str], output_format: str, command: SearchCommand
+) -> int:
     line = StatusLine()
     with warnings.catch_warnings(record=True) as caught:
         # Python shows a warning once per place by default, and each one here is a reason for an incomplete count.

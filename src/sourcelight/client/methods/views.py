@@ -137,7 +137,9 @@ class ViewMethods:
             "message": str(attrs.get("message") or ""),
         }
         head = str(attrs.get("commit") or revision)
-        return await _diff(self, frame, repo, ("", head), next(iter(attrs.get("parents") or ()), ""), about)
+        return await _diff(
+            self, frame, repo=repo, ends=("", head), base=next(iter(attrs.get("parents") or ()), ""), about=about
+        )
 
     async def view_diff(self: Shower, repo: str, base: str, head: str, *, progress: ProgressChoice = None) -> DiffView:
         """Show the differences between two revisions.
@@ -161,11 +163,11 @@ class ViewMethods:
         """
         frame = await self.compare_revisions(repo, base, head, progress=progress)
         revisions = (str(frame.attrs.get("base") or base), str(frame.attrs.get("head") or head))
-        return await _diff(self, frame, repo, revisions, revisions[0], {})
+        return await _diff(self, frame, repo=repo, ends=revisions, base=revisions[0], about={})
 
 
 async def _diff(
-    reader: Shower, frame: DataFrame, repo: str, ends: tuple[str, str], base: str, about: dict[str, str]
+    reader: Shower, frame: DataFrame, *, repo: str, ends: tuple[str, str], base: str, about: dict[str, str]
 ) -> DiffView:
     """Return the view of changes.
 
@@ -177,14 +179,14 @@ async def _diff(
     part = frame[columns].astype("object")
     rows = part.where(part.notna(), None).itertuples(index=False, name=None)
     files: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in rows]
-    notebooks = await _notebooks(reader, files, repo, base, ends[1])
+    notebooks = await _notebooks(reader, files, repo=repo, base=base, head=ends[1])
     notices = tuple(frame.attrs.get("notices", ()))
     links = await links_of(reader.backend)
     return DiffView(DiffContent(repo, *ends, files, about, links, notices, notebooks), frame)
 
 
 async def _notebooks(
-    reader: Shower, files: Sequence[Mapping[str, Any]], repo: str, base: str, head: str
+    reader: Shower, files: Sequence[Mapping[str, Any]], *, repo: str, base: str, head: str
 ) -> dict[str, NotebookDiff]:
     """Return the cells that differ in the first changed notebooks, by path."""
     from sourcelight.core.cells.compare import changed_notebooks, compare_versions

@@ -89,7 +89,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
 
     calls = list(_calls_by_file(_lines(matches)))
     answers, notices = await _ask(calls, ask, observer)
-    return _join(matches, calls, answers, [*_PLACE, line_column(matches)], _BLAME, notices)
+    return _join(matches, calls, answers=answers, on=[*_PLACE, line_column(matches)], names=_BLAME, notices=notices)
 
 
 async def with_last_change(backend: Backend, matches: DataFrame, observer: CallObserver | None = None) -> DataFrame:
@@ -104,7 +104,7 @@ async def with_last_change(backend: Backend, matches: DataFrame, observer: CallO
 
     calls = _calls_by_commit(matches[matches["path"].notna()])
     answers, notices = await _ask(calls, ask, observer)
-    return _join(matches, calls, answers, _PLACE, _LAST, notices)
+    return _join(matches, calls, answers=answers, on=_PLACE, names=_LAST, notices=notices)
 
 
 async def with_context(backend: Backend, matches: DataFrame, n: int, observer: CallObserver | None = None) -> DataFrame:
@@ -262,6 +262,7 @@ async def _ask(
 def _join(
     matches: DataFrame,
     calls: Sequence[_FileCall],
+    *,
     answers: Sequence[ToolResult | None],
     on: list[str],
     names: Mapping[str, str],

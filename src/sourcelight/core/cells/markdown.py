@@ -109,12 +109,12 @@ def read_markdown(data: bytes) -> CellDocument:
     if format_name not in {b"markdown", b"pandoc"}:
         myst_cells = list(_myst_cells(lines, main))
         if format_name == b"myst" or any(cell.kind != MARKDOWN for cell in myst_cells):
-            return _document(data, start, lines, myst_cells, main)
+            return _document(data, start, lines=lines, cells=myst_cells, main=main)
 
     if format_name == b"pandoc" or _JUPYTEXT.search(header) is None:
         return CellDocument()
     cells = list(_JupytextReader(lines, header, main).cells())
-    return _document(data, start, lines, cells, main, has_header=has_own_keys(header))
+    return _document(data, start, lines=lines, cells=cells, main=main, has_header=has_own_keys(header))
 
 
 def _first_text(texts: Iterable[str]) -> str:
@@ -130,7 +130,7 @@ def opens_markdown_cell(line: bytes) -> bool:
 
 
 def _document(
-    data: bytes, start: int, lines: list[bytes], cells: list[_MarkdownCell], main: str, *, has_header: bool = False
+    data: bytes, start: int, *, lines: list[bytes], cells: list[_MarkdownCell], main: str, has_header: bool = False
 ) -> CellDocument:
     """Return the cells with their places in the file; `main` is the language of the header, or else a cell's."""
     main = main or _first_text(cell.language for cell in cells)

@@ -135,7 +135,7 @@ def _program(language: str, texts: Sequence[CellText], data: bytes) -> Program:
         positions = _text_anchors(text, data)
         # Each line starts after the indentation removed from it and from all lines before.
         starts = [0, *(match.end() for match in re.finditer(b"\n", code))][:-1]
-        _add_anchors(anchors, positions, text.line_starts, starts, removed, size)
+        _add_anchors(anchors, positions, line_starts=text.line_starts, starts=starts, removed=removed, size=size)
         line_starts += [size + start for start in starts]
         count = len(starts)
         cells += [text.cell] * count
@@ -175,6 +175,7 @@ def _text_anchors(text: CellText, data: bytes) -> Iterator[tuple[int, int]]:
 def _add_anchors(
     anchors: _Anchors,
     positions: Iterator[tuple[int, int]],
+    *,
     line_starts: Sequence[int],
     starts: Sequence[int],
     removed: int,

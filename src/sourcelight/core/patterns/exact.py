@@ -177,7 +177,7 @@ class ExactMatcher:
 
         # Arrow's kernel gives one match per text, so an empty one would hide a longer one after it.
         if self._nullable or self._kernel_source is None:
-            return self._find_one_by_one(view, starts, ends, rows, positions, stopped)
+            return self._find_one_by_one(view, starts, ends=ends, rows=rows, positions=positions, stopped=stopped)
 
         rounds: list[RowSpans] = []
 
@@ -203,7 +203,9 @@ class ExactMatcher:
             positions = match_ends[is_unfinished]
 
         if len(rows):
-            rounds.append(self._find_one_by_one(view, starts, ends, rows, positions, stopped))
+            rounds.append(
+                self._find_one_by_one(view, starts, ends=ends, rows=rows, positions=positions, stopped=stopped)
+            )
 
         spans_of_rounds = _concatenate(rounds)
         if len(rounds) < 2:
@@ -215,6 +217,7 @@ class ExactMatcher:
         self,
         view: memoryview,
         starts: Int64Array,
+        *,
         ends: Int64Array,
         rows: Int64Array,
         positions: Int64Array,

@@ -204,14 +204,14 @@ def explode(table: Any) -> Any:
 
     table = table.combine_chunks()
     parts = [
-        _part(table, "line", "line", "start", "end"),
-        _part(table, "name", "path", "name_start", "name_end"),
-        _part(table, "name", "repository", "name_start", "name_end"),
+        _part(table, "line", column="line", start="start", end="end"),
+        _part(table, "name", column="path", start="name_start", end="name_end"),
+        _part(table, "name", column="repository", start="name_start", end="name_end"),
     ]
     return pa.concat_tables(parts, promote_options="none").sort_by([("row", "ascending"), ("start", "ascending")])
 
 
-def _part(table: Any, kind: str, column: str, start: str, end: str) -> Any:
+def _part(table: Any, kind: str, *, column: str, start: str, end: str) -> Any:
     """Return the spans in one column of text: in the line, or in the name of a row without a line."""
     import pyarrow as pa
     import pyarrow.compute as pc

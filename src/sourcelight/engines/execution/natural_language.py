@@ -115,7 +115,9 @@ def rank(
         if observer is not None:
             observer(ToolProgress(item.title, 0, 0))
 
-    queried_targets, failed = _filtered_targets(repositories, request, filters, viewer, cancellation)
+    queried_targets, failed = _filtered_targets(
+        repositories, request, filters=filters, viewer=viewer, cancellation=cancellation
+    )
     pending = set(repositories.pending([target for target, _ in queried_targets]))
     failed.update(dict.fromkeys(pending, "it is being indexed for the first time; ask again in a moment"))
     queried_targets = [pair for pair in queried_targets if pair[0].repository.name not in pending]
@@ -163,7 +165,12 @@ def _read_question(request: RankedSearch) -> tuple[str, RankQuery]:
 
 
 def _filtered_targets(
-    repositories: IndexedRepositories, request: RankedSearch, filters: str, viewer: Viewer, cancellation: Cancellation
+    repositories: IndexedRepositories,
+    request: RankedSearch,
+    *,
+    filters: str,
+    viewer: Viewer,
+    cancellation: Cancellation,
 ) -> tuple[list[tuple[Target, tuple[TextQuery, ...]]], dict[str, str]]:
     """Return the targets with the file filters of each (one must pass), and repositories that can't be searched.
 
@@ -223,7 +230,9 @@ def targets_of(
 
     Every target has its commit, so that later requests read the same text.
     """
-    queried_targets, failed = _filtered_targets(repositories, RankedSearch(""), filters, viewer, cancellation)
+    queried_targets, failed = _filtered_targets(
+        repositories, RankedSearch(""), filters=filters, viewer=viewer, cancellation=cancellation
+    )
     targets = []
     for target, _ in queried_targets:
         try:

@@ -249,7 +249,9 @@ class ResultPipeline:
         parts = steps_with_deadline(found_parts, self.cancellation, self._worker, brief=is_brief(plan))
         by_people = predicates_of_people(plan.alternative)
         if selector.path or by_people:
-            return self._counts.within(plan.alternative, self._choose(plan, parts, targets, selector, by_people))
+            return self._counts.within(
+                plan.alternative, self._choose(plan, parts, targets=targets, selector=selector, by_people=by_people)
+            )
 
         return self._counts.within(plan.alternative, self._note_all(parts))
 
@@ -262,6 +264,7 @@ class ResultPipeline:
         self,
         plan: Plan,
         parts: Iterable[SearchPart],
+        *,
         targets: Sequence[Target],
         selector: Selector,
         by_people: Sequence[Predicate],

@@ -41,11 +41,11 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
 def _symbols_of(module: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     match node.type:
         case "function_declaration":
-            yield from _callable(module, "", "function", node, data)
+            yield from _callable(module, "", kind="function", node=node, data=data)
         case "method_declaration":
             holder = _receiver(node, data)
             if _is_exported(holder):
-                yield from _callable(module, f"{holder}.", "method", node, data)
+                yield from _callable(module, f"{holder}.", kind="method", node=node, data=data)
         case "type_declaration":
             for spec in node.named_children:
                 yield from _type(module, spec, data)
@@ -71,7 +71,7 @@ def _receiver(node: Node, data: bytes) -> str:
     return ""
 
 
-def _callable(module: str, container: str, kind: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
+def _callable(module: str, container: str, *, kind: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:
     name = node.child_by_field_name("name")
     if name is not None and _is_exported(text_of(name, data)):
         signature = one_line(before_body(node, data))
@@ -98,7 +98,7 @@ def _type(module: str, spec: Node, data: bytes) -> Iterator[PublicSymbol]:
         yield PublicSymbol(module, type_name, "interface", one_line(f"{head} interface{inner}"), line_of(name))
         for child in kind.named_children:
             if child.type == "method_elem":
-                yield from _callable(module, f"{type_name}.", "method", child, data)
+                yield from _callable(module, f"{type_name}.", kind="method", node=child, data=data)
     else:
         equals = " =" if spec.type == "type_alias" else ""
         yield PublicSymbol(module, type_name, "class", one_line(f"{head}{equals} {text_of(kind, data)}"), line_of(name))

@@ -89,7 +89,7 @@ class Module:
 def read(path: str, root: Node, data: bytes) -> Module:
     """Return the declarations of a module."""
     bases: dict[str, Sequence[str]] = {}
-    symbols = list(_members(module_of(path), "", root, data, 0, bases))
+    symbols = list(_members(module_of(path), "", node=root, data=data, depth=0, bases=bases))
     aliases = dict(_aliases(root, data, 0))
     return Module(
         symbols=symbols,
@@ -175,7 +175,7 @@ def _export_names(root: Node, data: bytes) -> dict[str, int] | None:
 
 
 def _members(
-    module: str, container: str, node: Node, data: bytes, depth: int, bases: dict[str, Sequence[str]]
+    module: str, container: str, *, node: Node, data: bytes, depth: int, bases: dict[str, Sequence[str]]
 ) -> Iterator[PublicSymbol]:
     """Yield definitions in the statements of a module or class, including branches."""
     if depth > MAX_DEPTH:
@@ -195,11 +195,11 @@ def _members(
             ]
 
         if definition.type in _BLOCKS:
-            yield from _members(module, container, definition, data, depth + 1, bases)
+            yield from _members(module, container, node=definition, data=data, depth=depth + 1, bases=bases)
         elif definition.type == "function_definition":
-            yield from _function(module, container, definition, decorators, data)
+            yield from _function(module, container, node=definition, decorators=decorators, data=data)
         elif definition.type == "class_definition":
-            yield from _class(module, container, definition, data, depth, bases)
+            yield from _class(module, container, node=definition, data=data, depth=depth, bases=bases)
         elif definition.type == "expression_statement":
             yield from _variables(module, container, definition, data)
 
@@ -208,7 +208,7 @@ def _decorator(node: Node, data: bytes) -> str:
     return text_of(node, data).removeprefix("@").strip().partition("(")[0].rpartition(".")[2]
 
 
-def _function(module: str, container: str, node: Node, decorators: list[str], data: bytes) -> Iterator[PublicSymbol]:
+def _function(module: str, container: str, *, node: Node, decorators: list[str], data: bytes) -> Iterator[PublicSymbol]:
     name = node.child_by_field_name("name")
     if name is None:
         return
@@ -224,7 +224,7 @@ def _function(module: str, container: str, node: Node, decorators: list[str], da
 
 
 def _class(
-    module: str, container: str, node: Node, data: bytes, depth: int, bases: dict[str, Sequence[str]]
+    module: str, container: str, *, node: Node, data: bytes, depth: int, bases: dict[str, Sequence[str]]
 ) -> Iterator[PublicSymbol]:
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None:
@@ -241,7 +241,7 @@ def _class(
         parents = [text_of(base, data) for base in superclasses.named_children if base.type in name_types]
     bases[qualified] = [parent.partition("[")[0] for parent in parents]
     if body is not None:
-        yield from _members(module, f"{qualified}.", body, data, depth + 1, bases)
+        yield from _members(module, f"{qualified}.", node=body, data=data, depth=depth + 1, bases=bases)
 
 
 def _variables(module: str, container: str, node: Node, data: bytes) -> Iterator[PublicSymbol]:

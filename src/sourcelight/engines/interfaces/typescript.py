@@ -37,10 +37,10 @@ def read(path: str, root: Node, data: bytes) -> list[PublicSymbol]:
     """Return the exported declarations of a module with their public members."""
     name = path.rpartition("/")[2]
     module = path[: len(path) - len(name)] + name.removesuffix(".tsx").removesuffix(".ts").removesuffix(".d")
-    return list(_exports(module, "", root, data, 0))
+    return list(_exports(module, "", node=root, data=data, depth=0))
 
 
-def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
+def _exports(module: str, container: str, *, node: Node, data: bytes, depth: int) -> Iterator[PublicSymbol]:
     """Yield the exports of a module or namespace: declarations, and names in lists of exports."""
     # A name can have several declarations: overloads, and an interface beside a class.
     local: dict[str, list[Node]] = {}
@@ -56,19 +56,23 @@ def _exports(module: str, container: str, node: Node, data: bytes, depth: int) -
         declaration = statement.child_by_field_name("declaration")
         if declaration is not None:
             is_default = any(child.type == "default" for child in statement.children)
-            yield from _symbols_of(module, container, declaration, data, depth, "default" if is_default else "")
+            yield from _symbols_of(
+                module, container, node=declaration, data=data, depth=depth, alias="default" if is_default else ""
+            )
             continue
 
         source, value = statement.child_by_field_name("source"), statement.child_by_field_name("value")
         if value is not None:
             targets = local.get(text_of(value, data), []) if value.type == "identifier" else []
-            yield from _alias(module, container, "default", value, targets, data, depth)
+            yield from _alias(module, container, name="default", node=value, targets=targets, data=data, depth=depth)
 
-        yield from _clause_exports(module, container, statement, {} if source is not None else local, data, depth)
+        yield from _clause_exports(
+            module, container, statement=statement, local={} if source is not None else local, data=data, depth=depth
+        )
 
 
 def _clause_exports(
-    module: str, container: str, statement: Node, local: dict[str, list[Node]], data: bytes, depth: int
+    module: str, container: str, *, statement: Node, local: dict[str, list[Node]], data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
     """Yield names in ``export { … }``, and the whole of ``export * from``."""
     source = statement.child_by_field_name("source")
@@ -94,7 +98,9 @@ def _clause_exports(
                 yield PublicSymbol(module, f"{container}{text_of(alias, data)}", "variable", text, line_of(alias))
             else:
                 targets = local.get(text_of(name, data), [])
-                yield from _alias(module, container, text_of(alias, data), name, targets, data, depth)
+                yield from _alias(
+                    module, container, name=text_of(alias, data), node=name, targets=targets, data=data, depth=depth
+                )
 
     if source is not None and not any(
         child.type in {"export_clause", "namespace_export"} for child in statement.named_children
@@ -107,7 +113,7 @@ def _one_line(text: str) -> str:
 
 
 def _alias(
-    module: str, container: str, name: str, node: Node, targets: Sequence[Node], data: bytes, depth: int
+    module: str, container: str, *, name: str, node: Node, targets: Sequence[Node], data: bytes, depth: int
 ) -> Iterator[PublicSymbol]:
     """Yield the symbols of a name that is exported separately from its declarations, under that name."""
     if not targets:
@@ -115,7 +121,7 @@ def _alias(
 
     own_name = text_of(node, data)
     for target in targets:
-        for symbol in _symbols_of(module, container, target, data, depth, ""):
+        for symbol in _symbols_of(module, container, node=target, data=data, depth=depth, alias=""):
             first, dot, remaining = symbol.name.removeprefix(container).partition(".")
             if first == own_name:
                 renamed = f"{container}{name}{dot}{remaining}"
@@ -142,7 +148,9 @@ def _names(node: Node, data: bytes) -> list[str]:
     return [text_of(name, data) for name in names if name is not None]
 
 
-def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int, alias: str) -> Iterator[PublicSymbol]:
+def _symbols_of(
+    module: str, container: str, *, node: Node, data: bytes, depth: int, alias: str
+) -> Iterator[PublicSymbol]:
     """Yield the symbols of a declaration; `alias` replaces its name, as in a default export."""
     if depth > MAX_DEPTH:
         return
@@ -152,7 +160,7 @@ def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int
     line = line_of(name if name is not None else node)
     if node.type == "ambient_declaration":
         for child in node.named_children:
-            yield from _symbols_of(module, container, child, data, depth, alias)
+            yield from _symbols_of(module, container, node=child, data=data, depth=depth, alias=alias)
     elif node.type in _CLASSES:
         yield PublicSymbol(module, label, _CLASSES[node.type], _one_line(before_body(node, data)), line)
         for member in () if body is None else body.named_children:
@@ -164,7 +172,7 @@ def _symbols_of(module: str, container: str, node: Node, data: bytes, depth: int
     elif node.type in {"internal_module", "module"}:
         yield PublicSymbol(module, label, "namespace", _one_line(before_body(node, data)), line)
         if body is not None:
-            yield from _exports(module, f"{label}.", body, data, depth + 1)
+            yield from _exports(module, f"{label}.", node=body, data=data, depth=depth + 1)
     elif node.type in _VARIABLES:
         yield from _variables(module, container, node, data)
     else:

@@ -41,13 +41,14 @@ def build_table(
         return None
 
     builder = TableBuilder()
-    parsed = _fill(builder, shard, languages, DEFINITIONS.previous(folder), options)
+    parsed = _fill(builder, shard, languages=languages, previous=DEFINITIONS.previous(folder), options=options)
     return parsed if DEFINITIONS.store(folder, options, builder) else None
 
 
 def _fill(
     builder: TableBuilder,
     shard: Shard,
+    *,
     languages: UInt8Array,
     previous: Sequence[SymbolTable],
     options: TableBuildOptions,

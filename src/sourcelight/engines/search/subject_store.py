@@ -78,7 +78,7 @@ class SubjectStore:
         size = sum(array.nbytes for array in sections.values())
         try:
             if budget_bytes is None or size <= budget_bytes:
-                _write(folder, commit, metadata, sections, cancellation)
+                _write(folder, commit, metadata=metadata, sections=sections, cancellation=cancellation)
                 return
         except IndexWriteFailed:
             pass
@@ -90,6 +90,7 @@ class SubjectStore:
 def _write(
     folder: TextIndexFolder,
     commit: str,
+    *,
     metadata: Mapping[str, Any],
     sections: Mapping[str, AnyArray],
     cancellation: Cancellation,

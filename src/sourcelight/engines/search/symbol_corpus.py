@@ -195,7 +195,7 @@ def symbol_batch(rows: SymbolRows, corpus: Corpus, symbols: SymbolCorpus, source
         file_columns(of_files, ("symbol",), None) | columns | path_span_columns(of_files)
     )
     members = np.repeat(corpus.member_of(files), of_files.row_counts)
-    return batch.append_column("url", _urls(batch, source, members, start, end))
+    return batch.append_column("url", _urls(batch, source, members=members, start=start, end=end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _read_tables(symbols: SymbolCorpus, rows: Int64Array) -> _Definitions:
     return _Definitions(offset, line, kind, name_bytes, names, containers)
 
 
-def _urls(batch: Any, source: BatchSource, members: Int64Array, start: Int64Array, end: Int64Array) -> Any:
+def _urls(batch: Any, source: BatchSource, *, members: Int64Array, start: Int64Array, end: Int64Array) -> Any:
     """Return the address of each definition; `start` and `end` are the columns of its name, from 0."""
     import pyarrow as pa
     import pyarrow.compute as pc

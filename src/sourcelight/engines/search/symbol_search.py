@@ -191,7 +191,9 @@ def search(
     matches = 0
     batch_rows = _FIRST_BATCH_ROWS
     try:
-        for group, symbol_search in _open_searches(open_target, targets, query, cancellation, corpora):
+        for group, symbol_search in _open_searches(
+            open_target, targets, query=query, cancellation=cancellation, corpora=corpora
+        ):
             pending.failed.update(group.failed)
             if symbol_search is None:
                 continue
@@ -238,6 +240,7 @@ def _end_of_file(definitions: SymbolRows, row: int) -> int:
 def _open_searches(
     open_target: Opener,
     targets: Sequence[model.Target],
+    *,
     query: model.TextQuery,
     cancellation: Cancellation,
     corpora: CorpusCache,
@@ -301,7 +304,9 @@ def count(
             raise
 
     try:
-        for group, symbol_search in _open_searches(opening, targets, query, cancellation, corpora):
+        for group, symbol_search in _open_searches(
+            opening, targets, query=query, cancellation=cancellation, corpora=corpora
+        ):
             if errors:
                 # A count must not leave out a repository silently, so the first error is raised.
                 raise errors[0]

@@ -94,7 +94,7 @@ def write_sections(
     temporary = temporary_path(folder)
     try:
         with open_private(temporary, "xb") as file:
-            name = _write(file, kind, metadata, sections, name, by_block)
+            name = _write(file, kind, metadata=metadata, sections=sections, name=name, by_block=by_block)
             file.flush()
             if durable:
                 os.fsync(file.fileno())
@@ -110,6 +110,7 @@ def write_sections(
 def _write(
     file: Any,
     kind: Kind,
+    *,
     metadata: Mapping[str, Any],
     sections: Mapping[str, Iterable[AnyArray] | AnyArray],
     name: str,

@@ -56,7 +56,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         raise _unreadable(target, path, size)
 
     max_bytes = MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES
-    _check_lines(selected, path, size, start, last, max_bytes)
+    _check_lines(selected, path, size=size, start=start, last=last, max_bytes=max_bytes)
     texts = [line.decode("utf-8", "replace") for line in selected.lines]
     table = table_of(
         "file_lines",
@@ -117,7 +117,7 @@ def _unreadable(target: RequestedCommit, path: str, size: int | None) -> PathNot
 
 
 def _check_lines(
-    selected: LineRange, path: str, size: int | None, start: int, last: int | None, max_bytes: int
+    selected: LineRange, path: str, *, size: int | None, start: int, last: int | None, max_bytes: int
 ) -> None:
     """Refuse lines without text, outside the file, or of more than `max_bytes`."""
     if selected.is_binary:

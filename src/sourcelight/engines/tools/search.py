@@ -54,12 +54,12 @@ def rank_chunks(text: str, context: ToolContext, limit: int | None = None) -> To
         When its filters can't be read, or it has no word to look for.
     """
     ranking = _rank(text, context, LOCAL_ONLY, limit)
-    return _answer(text, ranking, _with_text(ranking.chunks, context), context, limit)
+    return _answer(text, ranking, chunks=_with_text(ranking.chunks, context), context=context, limit=limit)
 
 
 def rank_nothing(text: str, context: ToolContext) -> ToolResult:
     """Make the answer over no repository, for a coordinator without workers; raises as `rank_chunks`."""
-    return _answer(text, natural_language.rank_nothing(text), [], context, None)
+    return _answer(text, natural_language.rank_nothing(text), chunks=[], context=context, limit=None)
 
 
 def gather_ranked(text: str, context: ToolContext, exchange: StatsExchange, limit: int | None) -> RankedPartial:
@@ -77,7 +77,7 @@ def combine_ranked(
     ranking = replace(ranking, failed={**ranking.failed, **missing})
     texts = [parts[part].texts[position] for part, position in positions]
     chunks = [_chunk(chunk, lines) for chunk, lines in zip(ranking.chunks, texts, strict=True)]
-    return _answer(text, ranking, chunks, context, limit)
+    return _answer(text, ranking, chunks=chunks, context=context, limit=limit)
 
 
 def _limits(context: ToolContext, limit: int | None) -> RankLimits:
@@ -107,7 +107,7 @@ def _rank(text: str, context: ToolContext, exchange: StatsExchange, limit: int |
 
 
 def _answer(
-    text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context: ToolContext, limit: int | None
+    text: str, ranking: Ranking, *, chunks: Sequence[ResultChunk], context: ToolContext, limit: int | None
 ) -> ToolResult:
     if context.served:
         return _served_answer(text, ranking, chunks, limit)

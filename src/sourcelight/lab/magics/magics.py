@@ -117,7 +117,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
         ``%search -o found repo:redis lang:c TODO`` keeps a `SearchResult` in `found` and shows it.
         """
-        return self._run_magic("search", SEARCH, line, cell, self._search)
+        return self._run_magic("search", SEARCH, line=line, cell=cell, answer=self._search)
 
     @_document(*COMMITS)
     @no_var_expand  # type: ignore[untyped-decorator]
@@ -127,14 +127,14 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
         What is given is a `SearchResult` with a row per commit, of ``--diff`` per changed line.
         """
-        return self._run_magic("commits", COMMITS, line, cell, self._commits)
+        return self._run_magic("commits", COMMITS, line=line, cell=cell, answer=self._commits)
 
     @_document(*ASK)
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_cell_magic  # type: ignore[untyped-decorator]
     def ask(self, line: str, cell: str | None = None) -> Any:
         """Ask a question about the code, in words; the answer cites code."""
-        return self._run_magic("ask", ASK, line, cell, self._ask)
+        return self._run_magic("ask", ASK, line=line, cell=cell, answer=self._ask)
 
     @no_var_expand  # type: ignore[untyped-decorator]
     @line_magic  # type: ignore[untyped-decorator]
@@ -207,6 +207,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         self,
         magic: str,
         options: Sequence[MagicOption],
+        *,
         line: str,
         cell: str | None,
         answer: Callable[[Client, str, MagicLine], Any],
@@ -251,13 +252,27 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
     def _search(self, client: Client, query: str, options: MagicLine) -> Any:
         lines = _number(options, "context")
         context = {} if lines is None else {"context_lines": lines}
-        return self._show(client, query, options, options.last("pattern-type") or self.pattern_type, context)
+        return self._show(
+            client,
+            query,
+            options=options,
+            pattern_type=options.last("pattern-type") or self.pattern_type,
+            context=context,
+        )
 
     def _commits(self, client: Client, query: str, options: MagicLine) -> Any:
         kind = "diff" if "diff" in options else "commit"
-        return self._show(client, _with_type(kind, query, self.pattern_type), options, self.pattern_type, {})
+        return self._show(
+            client,
+            _with_type(kind, query, self.pattern_type),
+            options=options,
+            pattern_type=self.pattern_type,
+            context={},
+        )
 
-    def _show(self, client: Client, query: str, options: MagicLine, pattern_type: str, context: dict[str, Any]) -> Any:
+    def _show(
+        self, client: Client, query: str, *, options: MagicLine, pattern_type: str, context: dict[str, Any]
+    ) -> Any:
         timeout = options.last("timeout")
         result = client.search(
             query,

@@ -172,7 +172,9 @@ def literal_at(code: str) -> Literal | None:
             if end < 0:
                 if "b" in opening["prefix"].lower():
                     return None
-                return _literal(code, position, open_, code[opening.end() :], opening["quote"], raw=raw)
+                return _literal(
+                    code, position, open_=open_, text=code[opening.end() :], quote=opening["quote"], raw=raw
+                )
             position = end
             continue
 
@@ -212,7 +214,7 @@ def _end(code: str, position: int, quote: str) -> int:
     return -1
 
 
-def _literal(code: str, position: int, open_: list[_Bracket], text: str, quote: str, *, raw: bool) -> Literal | None:
+def _literal(code: str, position: int, *, open_: list[_Bracket], text: str, quote: str, raw: bool) -> Literal | None:
     calls = [bracket for bracket in open_ if bracket.sign == "("]
     if not calls or not calls[-1].callee:
         return None

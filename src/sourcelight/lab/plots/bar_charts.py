@@ -82,7 +82,7 @@ def bars(
         layers = [_Layer("", colors.series[0], [float(totals[name]) for name in names])]
         series_count = 0
     else:
-        layers = _layers_of_column(data, split, keys, names, colors)
+        layers = _layers_of_column(data, split, keys=keys, names=names, colors=colors)
         series_count = len(layers)
 
     noun = by.replace("_", " ")
@@ -101,7 +101,7 @@ def bars(
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
             amount = float(totals[name])
-            _annotate(axes, colors, labels.format_number(amount), amount, row)
+            _annotate(axes, colors, text=labels.format_number(amount), x=amount, row=row)
 
         # Space for the number behind the longest bar.
         axes.margins(x=0.1)
@@ -157,7 +157,7 @@ def ownership(
     scope = _repository_text(data.frame)
     column = _bar_column(data.frame, by)
     if column is None:
-        return _author_bars(colors, data, author_totals, unit, scope, top, title)
+        return _author_bars(colors, data, totals=author_totals, unit=unit, scope=scope, top=top, title=title)
 
     keys = labels.text_column(data.frame, column)
     totals = _positive(data.amounts.groupby(keys).sum())
@@ -188,7 +188,7 @@ def ownership(
         figure, axes = new_sheet(colors, _SHARES_AXIS_IN + _rows_in(names), heading, counts, limits)
         _draw_layers(axes, colors, layers)
         for row, name in enumerate(names):
-            _annotate(axes, colors, labels.format_amount(float(totals[name]), unit), 100, row)
+            _annotate(axes, colors, text=labels.format_amount(float(totals[name]), unit), x=100, row=row)
 
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 25), [f"{percent} %" for percent in range(0, 101, 25)])
@@ -235,7 +235,7 @@ def _author_column(frame: DataFrame) -> str:
 
 
 def _author_bars(
-    colors: Theme, data: PlotData, totals: Series[Any], unit: str, scope: str, top: int, title: str | None
+    colors: Theme, data: PlotData, *, totals: Series[Any], unit: str, scope: str, top: int, title: str | None
 ) -> Figure:
     names, hidden_names = labels.largest_first(totals, top)
     total = float(totals.sum())
@@ -248,7 +248,9 @@ def _author_bars(
         _draw_layers(axes, colors, [_Layer("", colors.series[0], [float(totals[name]) for name in names])])
         for row, name in enumerate(names):
             amount = float(totals[name])
-            _annotate(axes, colors, f"{labels.format_number(amount)}  ({_percent(amount / total)})", amount, row)
+            _annotate(
+                axes, colors, text=f"{labels.format_number(amount)}  ({_percent(amount / total)})", x=amount, row=row
+            )
 
         # Space for the number and the share behind the longest bar.
         axes.margins(x=0.14)
@@ -274,7 +276,7 @@ class _Layer(NamedTuple):
 
 
 def _layers_of_column(
-    data: PlotData, column: str, keys: Series[Any], names: Sequence[str], colors: Theme
+    data: PlotData, column: str, *, keys: Series[Any], names: Sequence[str], colors: Theme
 ) -> list[_Layer]:
     """Return the layers of bars that a column divides; `keys` is the bar of each row, `names` are the bars."""
     groups = labels.text_column(data.frame, column)
@@ -319,7 +321,7 @@ def _draw_layers(axes: Any, colors: Theme, layers: Sequence[_Layer]) -> None:
         lefts = [left + width for left, width in zip(lefts, layer.widths, strict=True)]
 
 
-def _annotate(axes: Any, colors: Theme, text: str, x: float, row: int) -> None:
+def _annotate(axes: Any, colors: Theme, *, text: str, x: float, row: int) -> None:
     """Write a text behind the bar of a row, which ends at `x`."""
     axes.annotate(
         text,

@@ -98,7 +98,7 @@ def calendar(
         rows = len(drawn_years) * _YEAR_HEIGHT + 2.5
         height_in = 0.1 + rows * 0.976 * WIDTH_IN / _YEAR_WIDTH
         figure, axes = new_sheet(colors, height_in, heading, sentences(counts, data.query), limits)
-        _draw_days(axes, colors, drawn_years, recent, bounds)
+        _draw_days(axes, colors, years=drawn_years, totals=recent, bounds=bounds)
         _draw_legend(axes, colors, bounds, len(drawn_years) * _YEAR_HEIGHT - 0.9)
         axes.set_xlim(-6.2, 54)
         axes.set_ylim(len(drawn_years) * _YEAR_HEIGHT + 0.6, -1.9)
@@ -112,7 +112,7 @@ def calendar(
     return Figure(name="calendar", title=heading, description=f"A calendar of {counts}; {summary}.", draw=draw)
 
 
-def _draw_days(axes: Any, colors: Theme, years: Sequence[int], totals: Any, bounds: Sequence[float]) -> None:
+def _draw_days(axes: Any, colors: Theme, *, years: Sequence[int], totals: Any, bounds: Sequence[float]) -> None:
     """Draw a square for each day of these years, in the color of its amount."""
     from matplotlib.collections import PatchCollection
 

@@ -198,7 +198,7 @@ class _Circle:
 
         self._draw_arrows(axes, points)
         for name, angle in angles.items():
-            self._draw_name(axes, colors, name, math.degrees(angle) % 360, points[name])
+            self._draw_name(axes, colors, name=name, degrees=math.degrees(angle) % 360, point=points[name])
 
         y_limit = _FLAT_Y_LIMIT if self.is_flat else _Y_LIMIT
         axes.set_xlim(-_X_LIMIT, _X_LIMIT)
@@ -219,7 +219,7 @@ class _Circle:
                 shrinkA=5, shrinkB=6,
             ))  # fmt: skip
 
-    def _draw_name(self, axes: Any, colors: Theme, name: str, degrees: float, point: tuple[float, float]) -> None:
+    def _draw_name(self, axes: Any, colors: Theme, *, name: str, degrees: float, point: tuple[float, float]) -> None:
         x, y = point
         fill = colors.background if name in self.external_names else self.color_of[name]
         axes.scatter([x], [y], s=46, color=fill, edgecolors=self.color_of[name], linewidths=1.6, zorder=3)

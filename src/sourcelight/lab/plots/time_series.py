@@ -93,7 +93,7 @@ def over_time(
 
     column = date_column(data, date)
     has_date = is_plausible(data.frame[column])
-    bars = _period_bars(data, by, period, column, len(colors.series))
+    bars = _period_bars(data, by, period=period, column=column, max_series=len(colors.series))
     heading = title or f"{data.unit.capitalize()} by {bars.period}"
     if by and not title:
         heading += f" and {by}"
@@ -186,7 +186,7 @@ def _draw_bars(axes: Any, colors: Theme, bars: _PeriodBars) -> float:
     return min(lows, default=0.0)
 
 
-def _period_bars(data: PlotData, by: str | None, period: str | None, column: str, max_series: int) -> _PeriodBars:
+def _period_bars(data: PlotData, by: str | None, *, period: str | None, column: str, max_series: int) -> _PeriodBars:
     import pandas as pd
 
     has_date = is_plausible(data.frame[column])

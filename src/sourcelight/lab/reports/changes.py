@@ -100,11 +100,11 @@ def changes(
     request = change_data.ChangeRequest(repo, base, head, PathFilter("changes", only, exclude), other_files)
     stages = ReportProgress("Changes", _STAGES, report="changes", draw=progress)
     with stages:
-        return _make(client, stages, request, period, title)
+        return _make(client, stages, request=request, requested_period=period, title=title)
 
 
 def _make(
-    code: Client, stages: ReportProgress, request: change_data.ChangeRequest, requested_period: str, title: str
+    code: Client, stages: ReportProgress, *, request: change_data.ChangeRequest, requested_period: str, title: str
 ) -> Report:
     """Ask for the data of a report, and write its sections; without a `requested_period`, bars fit the time."""
     data = change_data.read_data(code, stages, request)
@@ -116,7 +116,7 @@ def _make(
     )
     title = title or f"Changes in {request.repo} from {request.base} to {request.head}"
     if not len(data.commits) and not len(data.diffs):
-        return _empty_report(request, data, requested_period, title, parameters)
+        return _empty_report(request, data, by=requested_period, title=title, parameters=parameters)
 
     missing_parts: list[str] = []
     period = requested_period or fitting_period(data.commits)
@@ -163,6 +163,7 @@ def _make(
 def _empty_report(
     request: change_data.ChangeRequest,
     data: change_data.ChangeData,
+    *,
     by: str,
     title: str,
     parameters: tuple[tuple[str, str], ...],

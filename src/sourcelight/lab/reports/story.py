@@ -69,7 +69,9 @@ def file(
     PathNotFound, RepositoryNotFound, RevisionNotFound
         The repository, revision or path doesn't exist, or isn't visible.
     """
-    return _report_path(client, "file", repo, path, revision, period, title, progress)
+    return _report_path(
+        client, "file", repo=repo, path=path, revision=revision, period=period, title=title, progress=progress
+    )
 
 
 @checks_arguments
@@ -108,7 +110,9 @@ def directory(
     PathNotFound, RepositoryNotFound, RevisionNotFound
         When the directory, repository or commit is unknown.
     """
-    return _report_path(client, "directory", repo, path, revision, period, title, progress)
+    return _report_path(
+        client, "directory", repo=repo, path=path, revision=revision, period=period, title=title, progress=progress
+    )
 
 
 @checks_arguments
@@ -155,7 +159,7 @@ def symbol(
 
 
 def _report_path(
-    client: Client, noun: str, repo: str, path: str, revision: str, period: str, title: str, progress: ProgressChoice
+    client: Client, noun: str, *, repo: str, path: str, revision: str, period: str, title: str, progress: ProgressChoice
 ) -> Report:
     check_period(noun, period)
     with ReportProgress(f"Story of {path}", _STAGES, report=noun, draw=progress) as stages:

@@ -96,7 +96,7 @@ def start_git(
     """
     # -c comes before the subcommand and so wins over every configuration file, including the repository's own.
     argv = [require_git(), *SAFE_OPTIONS, *arguments]
-    process = _start(argv, environment, directory, stdin, stdout, stderr)
+    process = _start(argv, environment, directory=directory, stdin=stdin, stdout=stdout, stderr=stderr)
     limit_process(process.pid, data_bytes=data_bytes, cpu_s=cpu_s)
     return process
 
@@ -104,6 +104,7 @@ def start_git(
 def _start(
     argv: Sequence[str | bytes],
     environment: Mapping[str, str],
+    *,
     directory: str,
     stdin: IO[bytes] | int,
     stdout: IO[bytes] | int,
@@ -154,7 +155,14 @@ def _version(path: str) -> tuple[int, ...]:
         with tempfile.TemporaryDirectory(prefix="sourcelight-git-") as directory:
             environment = reading_environment(directory)
             argv = [path, "--version"]
-            process = _start(argv, environment, directory, subprocess.DEVNULL, subprocess.PIPE, subprocess.DEVNULL)
+            process = _start(
+                argv,
+                environment,
+                directory=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
             try:
                 answer, _ = process.communicate(timeout=20)
             finally:

@@ -68,12 +68,13 @@ def run_git(
             stdout=DEVNULL if output is None else output,
             stderr=PIPE,
         )
-        _follow(process, arguments, secrets, line, cancellation)
+        _follow(process, arguments, secrets=secrets, line=line, cancellation=cancellation)
 
 
 def _follow(
     process: GitProcess,
     arguments: Sequence[str],
+    *,
     secrets: Sequence[str],
     line: Callable[[str], None] | None,
     cancellation: Cancellation | None,

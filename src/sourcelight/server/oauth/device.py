@@ -138,10 +138,10 @@ class DeviceSignIn:
         if not code:
             return pages.device_code_page()
 
-        return await self._show(request, form, browser_session, session, code)
+        return await self._show(request, form, browser_session=browser_session, session=session, code=code)
 
     async def _show(
-        self, request: Request, form: Mapping[str, str], browser_session: BrowserSession, session: str, code: str
+        self, request: Request, form: Mapping[str, str], *, browser_session: BrowserSession, session: str, code: str
     ) -> Response:
         """Answer with the request of a code, or its decision; wrong codes are counted, for each account."""
         if request.method == "POST" and not self._may_post(request, form, session, code):

@@ -96,7 +96,11 @@ class SignInPages:
             return self._form(request, sealed, error="The form has expired. Try again.", status=400)
 
         return await self._try(
-            request, form.get("name", "").strip(), form.get("password", ""), sealed, form.get("to", "")
+            request,
+            form.get("name", "").strip(),
+            password=form.get("password", ""),
+            sealed=sealed,
+            to=form.get("to", ""),
         )
 
     async def sign_out(self, request: Request) -> Response:
@@ -184,7 +188,7 @@ class SignInPages:
 
         return _to(with_query(pending.redirect_uri, {"code": await anyio.to_thread.run_sync(grant)} | answer))
 
-    async def _try(self, request: Request, name: str, password: str, sealed: str, to: str) -> Response:
+    async def _try(self, request: Request, name: str, *, password: str, sealed: str, to: str) -> Response:
         account = self._account_of_token(name, password)
         if account is None:
             limits = forms.sign_in_limits(self._options, name, forms.network_of(request))
@@ -212,7 +216,7 @@ class SignInPages:
 
         session = await anyio.to_thread.run_sync(self._state.sessions.start, *account)
         answer = _to(f"idp/oauth/consent?request={sealed}" if sealed else self._page(to) or "sign-in")
-        self._set_cookie(answer, request, SESSION_COOKIE, session, "lax")
+        self._set_cookie(answer, request, name=SESSION_COOKIE, value=session, same_site="lax")
         self._with_reader(answer, request, session)
         answer.delete_cookie(FORM_COOKIE, path=self._cookie_path)
         return answer
@@ -238,7 +242,7 @@ class SignInPages:
     def _with_reader(self, answer: Response, request: Request, session: str) -> Response:
         """Add the reader cookie, which the browser sends to all pages."""
         reader = self._state.sessions.reader(session)
-        self._set_cookie(answer, request, READER_COOKIE, reader, "strict", path=self._root or "/")
+        self._set_cookie(answer, request, name=READER_COOKIE, value=reader, same_site="strict", path=self._root or "/")
         return answer
 
     def _form(
@@ -259,7 +263,7 @@ class SignInPages:
             client="" if client is None else client.name,
             to=self._page(to or request.query_params.get("to", "")).removeprefix(self._root),
         )
-        self._set_cookie(answer, request, FORM_COOKIE, cookie, "strict")
+        self._set_cookie(answer, request, name=FORM_COOKIE, value=cookie, same_site="strict")
         return answer
 
     def _client_of(self, pending: forms.PendingAuthorization | None, request: Request) -> OAuthClient | None:
@@ -274,7 +278,7 @@ class SignInPages:
         return None
 
     def _set_cookie(
-        self, answer: Response, request: Request, name: str, value: str, same_site: str, *, path: str = ""
+        self, answer: Response, request: Request, *, name: str, value: str, same_site: str, path: str = ""
     ) -> None:
         secure = self._options.base_of(request.scope).startswith("https:")
         answer.set_cookie(

@@ -76,7 +76,7 @@ def build_shard(
     if previous is not None and previous.shard and previous.formats == formats() and not index.exists():
         _begin_with(previous, storage, folder, local.key)
 
-    _read_repository(local, store, histories, on_step, cancel)
+    _read_repository(local, store, histories=histories, on_step=on_step, cancellation=cancel)
     on_step("putting into storage")
     try:
         files = publish(local, index, history, storage)
@@ -139,6 +139,7 @@ def _begin_with(previous: StoredShard, storage: ShardStorage, folder: Path, key:
 def _read_repository(
     repository: Repository,
     store: IndexStore,
+    *,
     histories: LocalHistoryStore,
     on_step: Callable[[str], None],
     cancellation: Cancellation,

@@ -283,7 +283,9 @@ async def ask_one(
         if is_poisoned(attempts):
             break
         try:
-            return await _ask_worker(members, operation, order, member, silence_s, on_message)
+            return await _ask_worker(
+                members, operation, order=order, member=member, silence_s=silence_s, on_message=on_message
+            )
         except RETRIED as error:
             attempts.append(FailedAttempt.of(member.name, error, silence_s))
             if isinstance(error, WORKER_GONE):
@@ -295,6 +297,7 @@ async def ask_one(
 async def _ask_worker(
     members: WorkerDirectory,
     operation: str,
+    *,
     order: WorkerRequest,
     member: WorkerInfo,
     silence_s: float,

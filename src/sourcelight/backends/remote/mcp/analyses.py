@@ -109,7 +109,7 @@ async def _contributors(request: ToolRequest) -> ToolResult:
         rows.append({**key.columns(), **columns})
 
     messages = (*commits.notices, MERGES_COUNTED, *people.notices, _CO_AUTHORS, _NO_FILES)
-    return _answer("contributors", rows, commits, messages, people)
+    return _answer("contributors", rows, commits=commits, messages=messages, people=people)
 
 
 def _contributions(commits: ToolResult, by: tuple[str, ...], people: _People) -> dict[_GroupKey, _Sum]:
@@ -175,7 +175,7 @@ async def _churn(request: ToolRequest) -> ToolResult:
     messages = (*commits.notices, MERGES_LEFT_OUT)
     if "author" in by:
         messages += people.notices
-    return _answer("churn", rows, commits, messages, people)
+    return _answer("churn", rows, commits=commits, messages=messages, people=people)
 
 
 def _says_agents(commits: ToolResult) -> bool:
@@ -307,7 +307,7 @@ def _text(pair: Pair) -> str:
 
 
 def _answer(
-    columns: str, rows: list[dict[str, Any]], commits: ToolResult, messages: tuple[str, ...], people: _People
+    columns: str, rows: list[dict[str, Any]], *, commits: ToolResult, messages: tuple[str, ...], people: _People
 ) -> ToolResult:
     info = dict(commits.attributes)
     if people.aliases:

@@ -217,7 +217,7 @@ class OAuthCredential:
                     callback = await stack.enter_async_context(listening(_ANY_PORT_REDIRECT, state.reveal()))
 
                 client = await self._register(http, server, client, callback.redirect_uri)
-                address = self._address(server, client, callback, state, verifier)
+                address = self._address(server, client, callback=callback, state=state, verifier=verifier)
                 if not await asyncio.to_thread(options.open_browser or _open_browser, address):
                     tell(address)
 
@@ -273,7 +273,7 @@ class OAuthCredential:
         return Registration(client_id, Secret(client_secret) if client_secret else None, redirect_uri)
 
     def _address(
-        self, server: AuthorizationServer, client: Registration, callback: Callback, state: Secret, verifier: Secret
+        self, server: AuthorizationServer, client: Registration, *, callback: Callback, state: Secret, verifier: Secret
     ) -> str:
         digest = hashlib.sha256(verifier.reveal().encode()).digest()
         parameters = {

@@ -214,11 +214,11 @@ def raw_payloads(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]
             yield b"[%b]" % b",".join([b"".join(pair) for pair in pairs])
             continue
         row_start = rows[first - 1] if first else 0
-        for start, end in _groups(matches, rows, first, last, row_start):
-            yield _lines(parts, rows, before, after, start, end)
+        for start, end in _groups(matches, rows, first=first, last=last, row_start=row_start):
+            yield _lines(parts, rows, before=before, after=after, first=start, last=end)
 
 
-def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_start: int) -> list[tuple[int, int]]:
+def _groups(matches: RawMatches, rows: list[int], *, first: int, last: int, row_start: int) -> list[tuple[int, int]]:
     """Split a run of files with lines, so that each part has about as much text as one event should."""
     if len(matches.data) < _TEXT_PER_EVENT:
         return [(first, last)]
@@ -239,7 +239,7 @@ def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_sta
 
 
 def _lines(
-    parts: list[bytes], rows: list[int], before: list[bytes], after: list[bytes], first: int, last: int
+    parts: list[bytes], rows: list[int], *, before: list[bytes], after: list[bytes], first: int, last: int
 ) -> bytes:
     """Write files with lines; the text between two rows of `parts` ends one and starts the next."""
     row_start = rows[first - 1] if first else 0

@@ -49,7 +49,9 @@ def explain(
         pattern_type_source=_source(query, request),
         tree=canonical(query.root),
         tree_text=tree_text(query.root),
-        alternatives=tuple(_alternative(open_target, limits, request, plan, cancellation) for plan in plans),
+        alternatives=tuple(
+            _alternative(open_target, limits, request=request, plan=plan, cancellation=cancellation) for plan in plans
+        ),
         warnings=_warnings(query, plans),
     )
 
@@ -172,7 +174,7 @@ def _plan_advice(plan: Plan) -> list[Advice]:
 
 
 def _alternative(
-    open_target: Opener, limits: Limits, request: SearchRequest, plan: Plan, cancellation: Cancellation
+    open_target: Opener, limits: Limits, *, request: SearchRequest, plan: Plan, cancellation: Cancellation
 ) -> AlternativeMeaning:
     alternative = plan.alternative
     query = plan.text

@@ -321,7 +321,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
 
     if _LOOKS_REGEXP.search(leaf.value) and query.pattern_type != "literal":
         slashed = slash_regexp(leaf.value)
-        proposal = _with_pattern(query, leaf, replace(leaf, kind="regexp"), leaf.value, slashed)
+        proposal = _with_pattern(query, leaf, node=replace(leaf, kind="regexp"), typed=leaf.value, replacement=slashed)
         yield Advice(
             "regexp-as-text",
             f"{leaf.value} looks like a regular expression and is read as plain text",
@@ -351,7 +351,7 @@ def _with_choice(query: Query, languages: Sequence[str]) -> str:
         return ""
 
 
-def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, replacement: str) -> str:
+def _with_pattern(query: Query, leaf: Pattern, *, node: Node, typed: str, replacement: str) -> str:
     """Return the query with one pattern replaced by `node`; empty if it can't be written or parsed."""
     try:
         proposed = with_pattern(query, leaf, node, typed, replacement)
@@ -389,7 +389,7 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
         ]
 
     node = combine("and", [*filters, *([replace(leaf, value=remaining_words)] if remaining_words else [])])
-    return _with_pattern(query, leaf, node, word, intended)
+    return _with_pattern(query, leaf, node=node, typed=word, replacement=intended)
 
 
 def _in_keyword(text: str) -> str:

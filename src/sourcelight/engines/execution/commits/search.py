@@ -245,7 +245,7 @@ class CommitSearch:
 
         queries = [plan.history_query(position.revisions, position.without) for plan, position in pairs]
         matches = [
-            self._commits(history, plan, position, find_commits(history, q, stopped), q)
+            self._commits(history, plan, history_commit=position, commits=find_commits(history, q, stopped), query=q)
             for (plan, position), q in zip(pairs, queries, strict=True)
             if isinstance(q, CommitQuery)
         ]
@@ -374,6 +374,7 @@ class CommitSearch:
         self,
         history: History,
         plan: CommitPlan,
+        *,
         history_commit: HistoryCommit,
         commits: CommitNumbers,
         query: CommitQuery,

@@ -122,7 +122,7 @@ class FastPath:
 
         matches = result.matches
         if matches is not None:
-            matches = self._in_order(shape, request, words, matches, limits)
+            matches = self._in_order(shape, request, words=words, matches=matches, limits=limits)
             return None if matches is None else self._events(shape, matches, started_s)
 
         alert = self._advise(shape.search, request, viewer, words, is_absent=result.absent_in_any_case)
@@ -190,6 +190,7 @@ class FastPath:
         self,
         shape: shapes.KnownShape,
         request: SearchRequest,
+        *,
         words: Sequence[str],
         matches: RawMatches,
         limits: FastPathLimits,

@@ -219,7 +219,15 @@ def line_ownership(
         if not history.shallow:
             previous = ownership or newest_ownership(history)
 
-        ownership = _replay(history, repository, commit, previous, cancellation, progress, exact=exact)
+        ownership = _replay(
+            history,
+            repository,
+            commit=commit,
+            previous=previous,
+            cancellation=cancellation,
+            progress=progress,
+            exact=exact,
+        )
         # Contents that a clone lacks may be there another time.
         if not repository.incomplete:
             save_ownership(history, ownership)
@@ -231,11 +239,11 @@ def line_ownership(
 def _replay(
     history: History,
     repository: Repository,
+    *,
     commit: CommitId,
     previous: Ownership | None,
     cancellation: Cancellation | None,
     progress: Callable[[int, int], None] | None,
-    *,
     exact: bool,
 ) -> Ownership:
     """Compute the ownership of a commit; files that are unchanged since `previous` keep its lines."""
@@ -244,7 +252,15 @@ def _replay(
     lineage = trace(history, repository, commit, cancellation, progress, origins=known_origins)
     with ObjectReader(repository) as reader:
         resolver = LineResolver(lineage, history, reader, known_files, exact=exact)
-        ownership = _resolve_files(resolver, lineage, history, reader, commit, cancellation, progress)
+        ownership = _resolve_files(
+            resolver,
+            lineage,
+            history=history,
+            reader=reader,
+            commit=commit,
+            cancellation=cancellation,
+            progress=progress,
+        )
 
     return replace(ownership, thorough=exact, origins=lineage.origins)
 
@@ -252,6 +268,7 @@ def _replay(
 def _resolve_files(
     resolver: LineResolver,
     lineage: Lineage,
+    *,
     history: History,
     reader: ObjectReader,
     commit: CommitId,

@@ -107,11 +107,11 @@ def list_changes(
     """
     notice = ""
     try:
-        raw = _raw_changes(git_dir, "-M", base_tree, head_tree, cancellation)
+        raw = _raw_changes(git_dir, "-M", base_tree=base_tree, head_tree=head_tree, cancellation=cancellation)
     except GitFailed:
         try:
             # Exact renames are paired by id and need no contents, which a partial clone may lack.
-            raw = _raw_changes(git_dir, "-M100%", base_tree, head_tree, cancellation)
+            raw = _raw_changes(git_dir, "-M100%", base_tree=base_tree, head_tree=head_tree, cancellation=cancellation)
         except GitFailed as error:
             if "out of memory" in error.stderr_tail.lower():
                 raise TooManyChanges(FREE_FILES) from error
@@ -126,7 +126,7 @@ def list_changes(
 
 
 def _raw_changes(
-    git_dir: str, renames: str, base_tree: str, head_tree: str, cancellation: Cancellation | None
+    git_dir: str, renames: str, *, base_tree: str, head_tree: str, cancellation: Cancellation | None
 ) -> bytes:
     blocks: list[bytes] = []
     limit = ChangeLimit(git_dir)

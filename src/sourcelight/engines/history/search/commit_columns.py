@@ -72,7 +72,7 @@ def commit_columns(
     count = len(commit_of_row)
     oids = tables.hex_texts(columns.oid[commits])
     names = tables.author_names(history, columns.author[commits]).cast(pa.string())
-    links = _make_links(history, repository_info.name, commits, oids, names)
+    links = _make_links(history, repository_info.name, commits=commits, oids=oids, names=names)
 
     # Texts are made once a commit, and taken for each of its rows.
     rows = pa.array(commit_of_row)
@@ -112,7 +112,9 @@ class _CommitLinks:
     details: list[str]
 
 
-def _make_links(history: History, repository: str, commits: CommitNumbers, oids: Column, names: Column) -> _CommitLinks:
+def _make_links(
+    history: History, repository: str, *, commits: CommitNumbers, oids: Column, names: Column
+) -> _CommitLinks:
     # The label shows OWNER/NAME; the host stays in the link.
     short_name = repository
     if repository.count("/") > 1:

@@ -77,7 +77,11 @@ class LineCells:
                     blobs = columns.old_blob if rows.removed[row] else columns.new_blob
                     blob = blobs[rows.changes[row]].tobytes()
                     position = self._find_place(
-                        reader, blob, names[path], int(rows.numbers[row]), partial(first_byte, row)
+                        reader,
+                        blob,
+                        name=names[path],
+                        line_number=int(rows.numbers[row]),
+                        find_byte=partial(first_byte, row),
                     )
 
                 positions.append(position)
@@ -94,7 +98,7 @@ class LineCells:
         }
 
     def _find_place(
-        self, reader: ObjectReader, blob: bytes, name: str, line_number: int, find_byte: Callable[[], int]
+        self, reader: ObjectReader, blob: bytes, *, name: str, line_number: int, find_byte: Callable[[], int]
     ) -> CellPlace | None:
         """Return the place in a cell of a byte of a notebook's line.
 

@@ -234,7 +234,9 @@ def subject_texts(history: History, commits: CommitNumbers) -> Column:
 def _text_column(history: History, name: str, commits: CommitNumbers) -> Column:
     of_segment = np.searchsorted(history.bases.commits, commits, side="right") - 1
     local = commits - np.array(history.bases.commits)[of_segment]
-    return _take_items(history, f"{name}s", f"{name}_starts", of_segment, 2 * local, _texts).cast(pa.string())
+    return _take_items(
+        history, f"{name}s", starts=f"{name}_starts", of_segment=of_segment, local=2 * local, make=_texts
+    ).cast(pa.string())
 
 
 def _texts(offsets: Int64Array, raw: memoryview) -> Column:
@@ -271,7 +273,9 @@ def distinct_lines(history: History, rows: RowNumbers) -> tuple[Column, Column]:
         keys[in_segment] |= segment["rows"][local[in_segment]] & LINE
 
     distinct, line_of_row = np.unique(keys, return_inverse=True)
-    lines = _take_items(history, "lines", "line_starts", distinct >> _SEGMENT_BITS, distinct & int(LINE))
+    lines = _take_items(
+        history, "lines", starts="line_starts", of_segment=distinct >> _SEGMENT_BITS, local=distinct & int(LINE)
+    )
     return lines, pa.array(line_of_row.astype(np.int32))
 
 
@@ -284,6 +288,7 @@ def _items(offsets: Int64Array, raw: memoryview) -> Column:
 def _take_items(
     history: History,
     raw: str,
+    *,
     starts: str,
     of_segment: Int64Array,
     local: Int64Array,

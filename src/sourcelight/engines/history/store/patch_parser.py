@@ -123,7 +123,7 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
         # git prints a type change (a file that becomes a link) as a deletion and a creation: two patches for one
         # record.
         patch_counts = 1 + (status == _TYPE_CHANGE)
-    _check_aligned(lines, commits, commit_of_record, patch_counts, patches)
+    _check_aligned(lines, commits, commit_of_record=commit_of_record, patch_counts=patch_counts, patches=patches)
 
     rows, blocks = _rows_and_blocks(lines, hunks, patches)
     removed = lines.first[rows] == ord("-")
@@ -177,7 +177,7 @@ def _patch_heads(lines: PatchLines) -> _Ints:
 
 
 def _check_aligned(
-    lines: PatchLines, commits: _Ints, commit_of_record: _Ints, patch_counts: _Ints, patches: _Ints
+    lines: PatchLines, commits: _Ints, *, commit_of_record: _Ints, patch_counts: _Ints, patches: _Ints
 ) -> None:
     """Raise `MisalignedPatch` unless each commit has the patches that its records announce.
 

@@ -88,7 +88,9 @@ class CRules:
             # `struct s x;` uses a tag, `struct s { … }` declares it.
             if not nodes.is_field(parent, "name", leaf) or parent.child_by_field_name("body") is None:
                 return None
-            return self._make_declaration(path, _SPECIFIERS[kind], parent, len(path) - 2, visible=leaf.start_byte)
+            return self._make_declaration(
+                path, _SPECIFIERS[kind], node=parent, index=len(path) - 2, visible=leaf.start_byte
+            )
 
         if kind == "enumerator" and nodes.is_field(parent, "name", leaf):
             enum = nodes.nearest(path, {"enum_specifier"})
@@ -115,7 +117,9 @@ class CRules:
         if kind in {"namespace_definition", "alias_declaration"} and nodes.is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("type")
             declared_kind = "namespace" if declared_type is None else "class"
-            return self._make_declaration(path, declared_kind, parent, len(path) - 2, declared_type)
+            return self._make_declaration(
+                path, declared_kind, node=parent, index=len(path) - 2, declared_type=declared_type
+            )
 
         if kind == "type_parameter_declaration":
             scope = nodes.nearest(path, {"template_declaration"}) or parent
@@ -172,7 +176,9 @@ class CRules:
         leaf, node = path[-1], path[index]
         declared_type = node.child_by_field_name("type")
         if node.type == "type_definition":
-            return self._make_declaration(path, "class", node, index, declared_type, leaf.start_byte)
+            return self._make_declaration(
+                path, "class", node=node, index=index, declared_type=declared_type, visible=leaf.start_byte
+            )
 
         if node.type in {"parameter_declaration", "optional_parameter_declaration"}:
             scope = nodes.nearest(path, {"function_definition", "lambda_expression", "template_declaration"}, index)
@@ -196,7 +202,12 @@ class CRules:
 
         if function:
             declaration = self._make_declaration(
-                path, "function", node, index, declared_type, is_prototype=node.type != "function_definition"
+                path,
+                "function",
+                node=node,
+                index=index,
+                declared_type=declared_type,
+                is_prototype=node.type != "function_definition",
             )
             if owner_name:
                 # A method outside of its class knows the class by name alone.
@@ -213,7 +224,7 @@ class CRules:
             return declaration
 
         if node.type == "field_declaration":
-            return self._make_declaration(path, "field", node, index, declared_type)
+            return self._make_declaration(path, "field", node=node, index=index, declared_type=declared_type)
 
         scope = nodes.nearest(path, _SCOPES, index) or path[0]
         is_top_level = scope.type in {"translation_unit", "namespace_definition"}
@@ -235,11 +246,11 @@ class CRules:
         self,
         path: Sequence[Node],
         kind: str,
+        *,
         node: Node,
         index: int,
         declared_type: Node | None = None,
         visible: int = 0,
-        *,
         is_prototype: bool = False,
     ) -> Declaration:
         leaf = path[-1]
@@ -406,11 +417,11 @@ class CRules:
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
         """Return the declarations of included headers; definitions come before their prototypes."""
-        members = self._enclosing_members(names, document, name, use, offset)
+        members = self._enclosing_members(names, document, name=name, use=use, offset=offset)
         return members or lookup(names, document, name, use)
 
     def _enclosing_members(
-        self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+        self, names: NameResolver, document: Document, *, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
         """Return the members that the body of ``Type::name`` uses without a receiver."""
         model = names.model(document) if document.language == "C++" else None

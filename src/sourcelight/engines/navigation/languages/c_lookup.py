@@ -33,7 +33,7 @@ TAGGED = frozenset({"struct_specifier", "union_specifier", "class_specifier", "e
 def lookup(names: NameResolver, document: Document, name: bytes, use: NameUse) -> list[DeclarationRef]:
     """Return the top-level declarations that a file sees; definitions come before their prototypes."""
     included = included_files(names.session, document)
-    visible_refs, hidden_refs = _top_level_refs(names, document, name, use, included)
+    visible_refs, hidden_refs = _top_level_refs(names, document, name=name, use=use, included=included)
     is_announced = bool(visible_refs) or use.preferred_nodes == TAGGED
 
     # The compiler would use a visible definition, so others of that name are unrelated.
@@ -64,7 +64,7 @@ def lookup(names: NameResolver, document: Document, name: bytes, use: NameUse) -
 
 
 def _top_level_refs(
-    names: NameResolver, document: Document, name: bytes, use: NameUse, included: Mapping[object, Document]
+    names: NameResolver, document: Document, *, name: bytes, use: NameUse, included: Mapping[object, Document]
 ) -> tuple[list[DeclarationRef], list[DeclarationRef]]:
     """Return the declarations of a name in visible files, and in other files, which a header may declare."""
     visible_refs: list[DeclarationRef] = []

@@ -97,7 +97,7 @@ class CSharpRules:
             if kind in _MEMBERS:
                 declared_type = parent.child_by_field_name("returns") or parent.child_by_field_name("type")
             declared_kind = _CLASSES.get(kind) or _MEMBERS[kind]
-            return _member(path, declared_kind, len(path) - 2, declared_type)
+            return _member(path, declared_kind, index=len(path) - 2, declared_type=declared_type)
 
         if kind == "variable_declarator" and nodes.is_field(parent, "name", leaf):
             return self._variable(path)
@@ -151,7 +151,7 @@ class CSharpRules:
         value = values[0] if values else None
         statement = path[-4] if len(path) > 3 else outer
         if statement.type in {"field_declaration", "event_field_declaration"}:
-            return _member(path, "field", len(path) - 4, declared_type, value)
+            return _member(path, "field", index=len(path) - 4, declared_type=declared_type, value=value)
 
         scope = nodes.nearest(path, _SCOPES) or path[0]
         return declare(
@@ -327,7 +327,7 @@ class CSharpRules:
 
 
 def _member(
-    path: Sequence[Node], kind: str, index: int, declared_type: Node | None, value: Node | None = None
+    path: Sequence[Node], kind: str, *, index: int, declared_type: Node | None, value: Node | None = None
 ) -> Declaration:
     leaf = path[-1]
     scope = nodes.nearest(path, _SCOPES, index) or path[0]

@@ -217,7 +217,7 @@ class DefinitionWalk:
         for path, file in files.items():
             if path not in {old_path, definition.path}:
                 other_files.append(_FileChange(path, file.other_blob or NO_BLOB, path, file.blob or NO_BLOB))
-        _, origin = self._origin(definition, old, new, old_path, other_files)
+        _, origin = self._origin(definition, old, new=new, old_path=old_path, other_files=other_files)
         return origin
 
     def _path_in(self, path: bytes, files: Mapping[bytes, FileDifference]) -> bytes:
@@ -288,7 +288,9 @@ class DefinitionWalk:
                 commit=commit, status="moved", version=definition, before=before, line=line, score=score
             )
 
-        score, origin = self._origin(definition, old, new, old_path, self._changed_beside(commit, definition.path))
+        score, origin = self._origin(
+            definition, old, new=new, old_path=old_path, other_files=self._changed_beside(commit, definition.path)
+        )
         if origin is None:
             return DefinitionChange(commit=commit, status="added", version=definition, before=None, line=line)
 
@@ -311,6 +313,7 @@ class DefinitionWalk:
         self,
         definition: DefinitionVersion,
         old: bytes,
+        *,
         new: bytes,
         old_path: bytes,
         other_files: Iterable[_FileChange],

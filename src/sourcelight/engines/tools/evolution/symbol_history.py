@@ -68,7 +68,9 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     notices = histories.notices
     is_complete = histories.complete
     with ObjectReader(snapshot.repository) as reader:
-        path, definition = _definition_of(name, line, arguments, snapshot, reader, context)
+        path, definition = _definition_of(
+            name, line, arguments=arguments, snapshot=snapshot, reader=reader, context=context
+        )
         walk = definition_walk.DefinitionWalk(history, reader, context.cancellation)
         tip = history.position(snapshot.commits[0])
         if tip is not None:
@@ -124,6 +126,7 @@ def _newest_first(
 def _definition_of(
     name: str,
     line: int | None,
+    *,
     arguments: SymbolHistoryArguments,
     snapshot: OpenedHistory,
     reader: ObjectReader,
@@ -131,7 +134,7 @@ def _definition_of(
 ) -> tuple[bytes, DefinitionText]:
     """Find the one definition that a call names, and its file; raises `ToolError` for none and for several."""
     candidates: list[tuple[bytes, DefinitionText]] = []
-    for path, data in _contents(name, arguments, snapshot, reader, context):
+    for path, data in _contents(name, arguments, snapshot=snapshot, reader=reader, context=context):
         for definition in definition_texts(language_of(_text(path)), data):
             is_at_line = line is None or definition.begin_line <= line <= definition.end_line
             if is_at_line and is_named(definition, name):
@@ -164,7 +167,7 @@ def _definition_of(
 
 
 def _contents(
-    name: str, arguments: SymbolHistoryArguments, snapshot: OpenedHistory, reader: ObjectReader, context: ToolContext
+    name: str, arguments: SymbolHistoryArguments, *, snapshot: OpenedHistory, reader: ObjectReader, context: ToolContext
 ) -> list[tuple[bytes, bytes]]:
     """Return paths and contents of the files that may have the definition."""
     word = name.rpartition(".")[2].encode("utf-8", "surrogateescape")

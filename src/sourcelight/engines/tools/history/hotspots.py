@@ -39,7 +39,7 @@ def _gather_hotspots(arguments: HotspotsArguments, context: ToolContext) -> Part
     file_filter = files_of(HOTSPOTS.name, arguments.files, regexp=False)
 
     def find(selection: OpenedHistory, dates: Dates) -> _Hotspots:
-        return _score_files(selection, file_filter, dates, arguments, context)
+        return _score_files(selection, file_filter, dates=dates, arguments=arguments, context=context)
 
     return gather_dated(HOTSPOTS.name, arguments, context, find)
 
@@ -56,6 +56,7 @@ class _Hotspots:
 def _score_files(
     snapshot: OpenedHistory,
     file_filter: ChangedFileFilter,
+    *,
     dates: Dates,
     arguments: HotspotsArguments,
     context: ToolContext,

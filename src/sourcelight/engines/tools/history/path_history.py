@@ -47,7 +47,7 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
     (snapshot,) = histories.selections
     layout = snapshot.layout(context)
     kind, exists = _kind_of(snapshot, layout, path, revision)
-    changes = _follow(snapshot, layout, path, kind, context)
+    changes = _follow(snapshot, layout, path=path, kind=kind, context=context)
     total = len(changes)
     is_complete = histories.complete
     notices = [*histories.notices, _RULE]
@@ -84,7 +84,7 @@ def _kind_of(snapshot: OpenedHistory, layout: Layout, path: str, revision: str) 
     return "directory" if entry.kind == "directory" else "file", True
 
 
-def _follow(snapshot: OpenedHistory, layout: Layout, path: str, kind: str, context: ToolContext) -> ChangeNumbers:
+def _follow(snapshot: OpenedHistory, layout: Layout, *, path: str, kind: str, context: ToolContext) -> ChangeNumbers:
     history = snapshot.history
     tip = history.position(snapshot.commits[0])
     if tip is None:

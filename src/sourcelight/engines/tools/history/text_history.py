@@ -77,7 +77,13 @@ def _text_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolRe
         change = changes.setdefault((row["commit"], row["path"]), {**row, "added": 0, "removed": 0})
         change[row["side"]] += 1
 
-    return _answer(list(changes.values()), arguments, diffs.complete, list(diffs.notices), {"text": arguments.text})
+    return _answer(
+        list(changes.values()),
+        arguments,
+        is_complete=diffs.complete,
+        notices=list(diffs.notices),
+        attributes={"text": arguments.text},
+    )
 
 
 def _line_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:
@@ -122,7 +128,7 @@ def _line_changes(arguments: HistoryOfArguments, context: ToolContext) -> ToolRe
             notices.append(f"Only the newest {limit:,} commits are shown.")
 
     attributes = {"commit": commit, "path": path, "start_line": first, "end_line": last}
-    return _answer(rows, arguments, is_complete, notices, attributes)
+    return _answer(rows, arguments, is_complete=is_complete, notices=notices, attributes=attributes)
 
 
 def _range_of(repository: Repository, commit: CommitId, path: str, arguments: HistoryOfArguments) -> tuple[int, int]:
@@ -205,7 +211,8 @@ def _records(git_dir: str, command: list[str | bytes], marker: bytes, context: T
 def _answer(
     rows: list[dict[str, Any]],
     arguments: HistoryOfArguments,
-    is_complete: bool,  # noqa: FBT001 - as results have it
+    *,
+    is_complete: bool,
     notices: list[str],
     attributes: dict[str, Any],
 ) -> ToolResult:

@@ -73,7 +73,7 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
         if context.observer is not None:
             _ReferenceReporter(context, limit).end(cached.first(limit))
     else:
-        result = _search_references(query, arguments, context, workspace, limit)
+        result = _search_references(query, arguments, context=context, workspace=workspace, limit=limit)
         references, is_complete = result.references, result.is_complete
         workspace.note_missing_anywhere()
         # An answer that ran out of time or waits for definitions would stay incomplete in the cache.
@@ -110,6 +110,7 @@ class _ReferenceSearch:
 def _search_references(
     query: SymbolQuery,
     arguments: FindReferencesArguments,
+    *,
     context: ToolContext,
     workspace: Workspace,
     limit: int | None,
@@ -207,7 +208,7 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
     references: list[dict[str, Any]] = []
     texts: list[str] = []
     for (name, commit, path), file_rows in groupby(rows, key=itemgetter("repository", "commit", "path")):
-        file_lines = _lines_of_file(context, workspace, name, commit, path)
+        file_lines = _lines_of_file(context, workspace, name=name, commit=commit, path=path)
         chunks = [_reference_chunk(row, path, file_lines) for row in file_rows]
         url = context.link(file_url("", name, commit, path))
         references.append({"repo": name, "path": path, "rev": commit, "url": url, "chunks": chunks})
@@ -277,7 +278,7 @@ def _shorten(lines: Sequence[str], own_index: int, own_line: str) -> list[str]:
 
 
 def _lines_of_file(
-    context: ToolContext, workspace: Workspace | None, name: str, commit: str, path: str
+    context: ToolContext, workspace: Workspace | None, *, name: str, commit: str, path: str
 ) -> Sequence[str]:
     """Return the lines of a file, read through the engine's tool without a workspace; none for a missing file."""
     if workspace is None:

@@ -77,7 +77,7 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
 
     (snapshot,) = histories.selections
     points = _points(snapshot, arguments, context)
-    trend = _measure_points(snapshot, points, by, below, context)
+    trend = _measure_points(snapshot, points, by=by, below=below, context=context)
     if trend.absent:
         if len(trend.absent) == len(points):
             raise PathNotFound(snapshot.name, "", below)
@@ -110,7 +110,7 @@ class _Trend:
 
 
 def _measure_points(
-    snapshot: OpenedHistory, points: Sequence[_Point], by: str, below: str, context: ToolContext
+    snapshot: OpenedHistory, points: Sequence[_Point], *, by: str, below: str, context: ToolContext
 ) -> _Trend:
     """Measure commits one after another; files that stay the same are measured once."""
     trend = _Trend()

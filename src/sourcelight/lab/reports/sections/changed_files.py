@@ -49,7 +49,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     directories = _group(counted_files, counted_files["path"].map(_directory), "directory")
     endings = _group(counted_files, counted_files["path"].map(_ending), "ending")
     tables = [
-        *_file_tables(code, repo, head, diffs, link, excludes),
+        *_file_tables(code, repo, head=head, diffs=diffs, link=link, excludes=excludes),
         ReportTable(
             name="directories",
             title="Directories",
@@ -76,7 +76,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     return Section("Files", text, tuple(tables), (figure,))
 
 
-def _file_tables(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf, excludes: str) -> list[ReportTable]:
+def _file_tables(code: Client, repo: str, *, head: str, diffs: Frame, link: LinkOf, excludes: str) -> list[ReportTable]:
     """Return the table of files that count, and a table of other files if the kinds of files are known."""
     frame = diffs.drop(columns=[column for column in _HIDDEN_COLUMNS if column in diffs])
     size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)

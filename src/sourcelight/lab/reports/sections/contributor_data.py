@@ -216,7 +216,7 @@ def current_owners(
     for name in names:
         notice_count = len(notices)
         try:
-            repository_owners = _owners_of_repository(code, stages, name, request, notices)
+            repository_owners = _owners_of_repository(code, stages, name=name, request=request, notices=notices)
         except SourcelightError as exc:
             notices.append(f"The ownership of {name} can't be determined: {exc}")
             continue
@@ -232,7 +232,7 @@ def current_owners(
 
 
 def _owners_of_repository(
-    code: Client, stages: ReportProgress, name: str, request: Request, notices: list[str]
+    code: Client, stages: ReportProgress, *, name: str, request: Request, notices: list[str]
 ) -> Owned | None:
     """Return the owners of the lines of one repository, or None if the service has no ownership."""
     options: dict[str, Any] = {

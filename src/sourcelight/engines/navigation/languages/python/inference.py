@@ -117,10 +117,10 @@ class PythonInference(Fixtures):
             return [] if self.lookup(document, scope, name, offset) else [PythonValue("outside")]
         if values or not positional:
             return values
-        return self._builtin_results(document, scope, name, positional[0], offset)
+        return self._builtin_results(document, scope, name=name, argument=positional[0], offset=offset)
 
     def _builtin_results(
-        self, document: Document, scope: PythonScope, name: bytes, argument: Node, offset: int
+        self, document: Document, scope: PythonScope, *, name: bytes, argument: Node, offset: int
     ) -> list[PythonValue]:
         """Return the results of a builtin function that gives back its first argument, its items or its class."""
         if name in _SAME:

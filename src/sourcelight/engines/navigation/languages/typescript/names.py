@@ -263,7 +263,7 @@ def _statement_exports(model: scopes.TsModel, node: Node) -> Iterator[tuple[byte
     for child in node.named_children:
         if child.type == "namespace_export" and child.named_children:
             shown_name = child.named_children[0]
-            imported = _exported_import(scopes.unquote(shown_name), shown_name, child, module, b"*")
+            imported = _exported_import(scopes.unquote(shown_name), shown_name, node=child, module=module, member=b"*")
             yield imported.name, imported
         elif child.type == "export_clause":
             for specifier in child.named_children:
@@ -283,14 +283,17 @@ def _specifier_exports(
 
     exported_name = scopes.unquote(specifier.child_by_field_name("alias") or name)
     if module:
-        yield exported_name, _exported_import(exported_name, name, specifier, module, scopes.unquote(name))
+        yield (
+            exported_name,
+            _exported_import(exported_name, name, node=specifier, module=module, member=scopes.unquote(name)),
+        )
         return
 
     for root_binding in model.declarations(model.root).get(scopes.unquote(name), ()):
         yield exported_name, root_binding
 
 
-def _exported_import(exported_name: bytes, name: Node, node: Node, module: bytes, member: bytes) -> scopes.TsBinding:
+def _exported_import(exported_name: bytes, name: Node, *, node: Node, module: bytes, member: bytes) -> scopes.TsBinding:
     return scopes.TsBinding(
         kind="import",
         name=exported_name,

@@ -77,7 +77,7 @@ def _sums(
     persons = people.of_identities(selection)[commits.author[commit_rows]]
     groups, group_names = None, [""]
     if _PLACES & set(by):
-        groups, group_names = _group_files(selection, layout.path[rows], by, arguments.depth, context)
+        groups, group_names = _group_files(selection, layout.path[rows], by=by, depth=arguments.depth, context=context)
 
     if "commit" in by:
         groups, group_names = _group_commits(selection, commit_rows, groups, group_names)
@@ -111,7 +111,7 @@ def _sums(
 
 
 def _group_files(
-    selection: OpenedHistory, paths: Any, by: Sequence[str], depth: int | None, context: ToolContext
+    selection: OpenedHistory, paths: Any, *, by: Sequence[str], depth: int | None, context: ToolContext
 ) -> tuple[Int64Array, list[str]]:
     """Return numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
     layout = selection.layout(context)
@@ -149,7 +149,9 @@ def changes_of_row(
     values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
     by = [name for name, value in values.items() if value is not None]
     if by:
-        groups, group_names = _group_files(selection, layout.path[change_rows], by, arguments.depth, context)
+        groups, group_names = _group_files(
+            selection, layout.path[change_rows], by=by, depth=arguments.depth, context=context
+        )
         below = arguments.path
         if below is None:
             below = arguments.directory or ""
@@ -203,7 +205,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     # A commit is in the rows of all its files, so their numbers don't add up.
     notices += agent_notices(sum(result.by_agents for result in part.results.values()))
     shown_table = tables.table("churn", table, count).take(pa.array(order))
-    attributes = _churn_attributes(arguments, by, period, part, people)
+    attributes = _churn_attributes(arguments, by, period=period, part=part, people=people)
     return ToolResult(
         columns="churn",
         table=shown_table,
@@ -214,7 +216,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
 
 
 def _churn_attributes(
-    arguments: ChurnArguments, by: list[str], period: str | None, part: PartialResult, people: PersonNumbers
+    arguments: ChurnArguments, by: list[str], *, period: str | None, part: PartialResult, people: PersonNumbers
 ) -> dict[str, Any]:
     columns = {"authors": "author"} if "author" in by else {}
     columns |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}

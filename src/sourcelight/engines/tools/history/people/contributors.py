@@ -77,7 +77,7 @@ def _sums(
     if arguments.lines is not False:
         row_of_commit = np.full(len(commits), -1, np.int64)
         row_of_commit[change_rows] = author_codes
-        values |= _line_sums(selection, row_of_commit, count, arguments, context)
+        values |= _line_sums(selection, row_of_commit, count=count, arguments=arguments, context=context)
 
     return change_groups.GroupSums(people.person_set, keys, values)
 
@@ -85,6 +85,7 @@ def _sums(
 def _line_sums(
     selection: OpenedHistory,
     row_of_commit: Int64Array,
+    *,
     count: int,
     arguments: ContributorsArguments,
     context: ToolContext,

@@ -140,7 +140,7 @@ def _files(
         unproven = [raw for raw, file in files.items() if not file.exact]
         for done, raw in enumerate(unproven):
             report("blaming", done, len(unproven))
-            blamed = _blame(tool, selection, raw, files[raw], context)
+            blamed = _blame(tool, selection, raw=raw, file=files[raw], context=context)
             if blamed is not None:
                 files[raw] = blamed
 
@@ -158,7 +158,9 @@ def _selected_files(
     return {raw: file for (raw, file), kind in zip(files.items(), kinds, strict=True) if kind in selected.kinds}
 
 
-def _blame(tool: str, selection: OpenedHistory, raw: bytes, file: OwnedFile, context: ToolContext) -> OwnedFile | None:
+def _blame(
+    tool: str, selection: OpenedHistory, *, raw: bytes, file: OwnedFile, context: ToolContext
+) -> OwnedFile | None:
     """Return a file with the commits that git blame names, or None if the clone lacks objects that blame needs."""
     try:
         origins = blame_file(

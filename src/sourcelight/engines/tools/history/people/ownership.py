@@ -39,7 +39,7 @@ def _ownership(arguments: blame.OwnershipArguments, context: ToolContext) -> Too
     if path and path not in owned.names:
         top = f"{path}/"
     group_names, group_index = _group_files(owned, arguments.by or "total", arguments.depth or 1, top)
-    table, person = _ownership_table(histories, people, owned, group_names, group_index)
+    table, person = _ownership_table(histories, people, owned=owned, group_names=group_names, group_index=group_index)
     attributes = _answer_attributes(histories, people) | {
         "inexact_files": owned.inexact,
         "left_out_files": owned.left_out,
@@ -69,6 +69,7 @@ def _selection(arguments: blame.OwnershipArguments | blame.BusFactorArguments) -
 def _ownership_table(
     histories: OpenedHistories,
     people: PersonNumbers,
+    *,
     owned: OwnedLines,
     group_names: list[str],
     group_index: Int64Array,
@@ -145,7 +146,9 @@ def _bus_factor(arguments: blame.BusFactorArguments, context: ToolContext) -> To
         repository_rows = human_rows[owned.history[human_rows] == number]
         rows_by_directory = _rows_by_directory(owned, repository_rows, arguments.depth or 1, top)
         for directory, directory_rows in rows_by_directory.items():
-            rows.append(_factor_row(selection.name, directory, owned, directory_rows, people, ranks))
+            rows.append(
+                _factor_row(selection.name, directory, owned=owned, rows=directory_rows, people=people, ranks=ranks)
+            )
 
     rows.sort(key=lambda row: (row["repository"], row["path"] != top, row["bus_factor"], -row["lines"], row["path"]))
     attributes = _answer_attributes(histories, people)
@@ -182,7 +185,7 @@ def _rows_by_directory(owned: OwnedLines, rows: Int64Array, depth: int, top: str
 
 
 def _factor_row(
-    repository: str, directory: str, owned: OwnedLines, rows: Int64Array, people: PersonNumbers, ranks: Int64Array
+    repository: str, directory: str, *, owned: OwnedLines, rows: Int64Array, people: PersonNumbers, ranks: Int64Array
 ) -> dict[str, Any]:
     """Return the bus factor of a directory, whose lines are these rows."""
     codes, (persons,) = group([owned.person[rows]])
