@@ -259,6 +259,7 @@ def test_an_alias_may_be_what_is_called(tmp_path: Path) -> None:
         ("SQL", SQL.partition("select")[0] + "select turn_wheel", ""),
         ("Julia", "function run_mill(m::Mill{T}) where {T<:Integer}\n    turn(m)", "run_mill"),
         ("Racket", "(module mill racket\n  (define (grind corn)\n    (turn corn)", "grind"),
+        ("Dart", "  void run() {\n    FutureOr<dynamic> Function(\n      dynamic,\n    ) a = b;\n    turn();", "run"),
         ("PowerShell", 'function grind {\n    $x = @"\n.VERSION\n"@\n    turn', "grind"),
         ("Groovy", "class Mill {\n    Mill() {\n        turn()", "Mill"),
     ],
@@ -284,6 +285,9 @@ def test_the_head_around_a_line_is_no_call(language: str, text: str, name: str) 
         ("Objective-C", "void turn(int a);", False),
         ("Elixir", "MapSet.turn(a)", False), ("Elixir", "Mill.MapSet.turn(a)", True), ("OCaml", "List.turn a", False),
         ("OCaml", "Mill.turn a", True), ("Common Lisp", "(turn 2)", True), ("Common Lisp", "(turn-all 2)", False),
+        ("HTML+ERB", '<%= link_to t(".a"), turn %>', True), ("HTML+ERB", "<p>turn</p>", False),
+        ("HTML+ERB", "<%# turn %>", False), ("Haml", "%p= turn", True), ("Haml", "%p turn", False),
+        ("Vue", '<a @click="turn(2)">', True), ("Vue", "{{ turn }}", False), ("Jinja", "{% if turn(a) %}", True),
         ("PowerShell", '$a = "^$(turn git) (.*)"', True), ("PowerShell", "$a = '$(turn git)'", False),
         ("PowerShell", '$a = "(turn git)"', False), ("Swift", 'print("a \\(turn(2)) b")', True),
         ("Kotlin", 'print("a ${turn(2)}")', True), ("Kotlin", 'print("turn(2)")', False),
@@ -317,6 +321,11 @@ def test_a_list_of_names_refers_to_none_of_them() -> None:
     assert not has_reference("  print('Stone')", "Stone", "Python")
     assert has_reference("  keep(Stone)", "Stone", "Python")
     assert not has_reference("(keep stone-mill)", "stone", "Clojure")
+    assert has_reference("{{ grind | upper }}", "grind", "Jinja")
+    assert has_reference('<Stone :wide="grind" />', "Stone", "Vue")
+    assert has_reference('<Stone :wide="grind" />', "grind", "Vue")
+    assert not has_reference('<p id="grind">grind</p>', "grind", "HTML")
+    assert not has_reference("{# grind #}{{ mill.grind_all }}", "grind", "Twig")
 
 
 def test_a_receiver_of_an_unknown_type_hides_no_call(tmp_path: Path) -> None:

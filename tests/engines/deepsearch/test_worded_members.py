@@ -23,7 +23,8 @@ FILES: dict[str | bytes, str | bytes | None] = {
     ),
     "lib/grain.py": "import enum\n\n\nclass FlourGrades(enum.Enum):\n    WHITE = 1\n    DARK = 2\n",
     "tests/levels.rs": "enum WaterLevel {\n    Low,\n}\n",
-    "src/Belt.java": "class Belt {\n  enum Mode { SLOW, FAST }\n}\nclass Strap {\n  enum Mode { OLD }\n}\n",
+    "src/Belt.java": "class Belt {\n  enum Mode { SLOW, FAST }\n}\nclass Strap {\n}\n",
+    "lib/Mill/Log.hs": "module Mill.Log where\n\ndata Verbosity\n  = Quiet\n  | Loud\n",
 }
 
 
@@ -48,6 +49,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
             "The body of `StoneKind` lists 1 member: `hard` in `Sources/Stone.swift`, line 2; 2 members: `hard` and",
         ),
         ("Which stone options are there?", "The body of `StoneKind` lists 1 member: `hard` in"),
+        ("Which verbosity levels are there?", "The body of `Verbosity` lists 2 members: `Quiet` and `Loud` in"),
+        ("Which mode types does the Belt have?", "The body of `Mode` lists 2 members: `SLOW` and `FAST` in"),
         ("List the flour grades", "The body of `FlourGrades` lists 2 members: `WHITE` and `DARK` in"),
     ],
 )

@@ -62,7 +62,7 @@ KEYWORDS = frozenset(
 """Words that no language has as names: where a grammar reads one as a function, it has lost its way between ``#if``."""
 
 
-def kind_in_words(  # noqa: PLR0911 - kinds differ
+def kind_in_words(  # noqa: PLR0911, PLR0912 - kinds differ
     definition: Definition, lines: Sequence[str], path: str
 ) -> str:
     """Return the word of a file's language for a definition, by the words of its line; empty if uncertain.
@@ -89,6 +89,8 @@ def kind_in_words(  # noqa: PLR0911 - kinds differ
         return "macro"
     if definition.kind == "enummember":
         return "member of an enum"
+    if language == "Solidity" and (keyword := re.search(r"\b(modifier|event|error)\s+$", before)) is not None:
+        return keyword[1]
     if definition.kind in _TYPES:
         return _type_in_words(definition, lines, before, after, language)
     if language in _WITH_LET and re.match(r"\s*[:=]", after) is not None:

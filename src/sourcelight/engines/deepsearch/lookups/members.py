@@ -91,7 +91,7 @@ _MAX_ENUMS = 4
 def find_worded_members(work: Work, text: str, notes: list[str]) -> Finding | None:
     """Return the members of the only enum outside of tests that has the words of a question as its name."""
     question = read_member_question(text)
-    for pattern in question.patterns if question is not None else ():
+    for pattern in (*question.patterns, *question.patterns_in_owner) if question is not None else ():
         head = rf"\b(?:enum|data|class|NS_ENUM|NS_OPTIONS)\b.*\b{pattern}\b|\b{pattern}\b.*=.*\benum\b"
         queries = make_queries(work, f"case:no type:file /{head}/")
         rows = [
@@ -117,7 +117,7 @@ def find_worded_members(work: Work, text: str, notes: list[str]) -> Finding | No
 
 def _has_owner(location: DefinitionLocation, pattern: str, question: MemberQuestion | None) -> bool:
     """Return whether the file or the container of an enum has the words of its owner, where its name lacks them."""
-    if question is None or not question.owner or pattern != question.patterns[-1]:
+    if question is None or pattern in question.patterns:
         return True
 
     around = f"{location.path} {location.definition.container}"

@@ -135,8 +135,41 @@ _STANDARD_MODULES: Mapping[str, str] = {
 """Modules of standard libraries: a function behind one of them is none of the project's."""
 
 
-def has_call(line: str, name: str, language: str) -> bool:
+TEMPLATE_LANGUAGES = frozenset({
+    "Blade", "EJS", "HTML", "HTML+EEX", "HTML+ERB", "Haml", "Handlebars", "Jinja", "Liquid", "Mustache", "Pug", "Slim",
+    "Svelte", "Twig", "Vue",
+})  # fmt: skip
+"""Languages of documents with code between marks, or in the values of attributes."""
+_TEMPLATE_COMMENT = re.compile(r"<%(?:#|--).*?%>|\{\{!?--.*?--\}\}|\{#.*?#\}|<!--.*?-->|\{\{!.*?\}\}")
+_TEMPLATE_CODE = (
+    r"(?:<%[^%]{{0,300}}?|\{{[{{!%][^{{}}]{{0,300}}?|(?<!\S)(?:[@:#]|v-)[\w:.-]+=\"[^\"]{{0,300}}?)"
+    r"(?<![\w$.'-]){name}(?![\w$'-])"
+)
+_SCRIPT_LINE = r"\s*(?:%?[\w.#-]+(?:\([^()]*\))?)?[=-]{{1,2}}\s.*?(?<![\w$.'-]){name}(?![\w$'-])"
+"""A line of Haml, Slim or Pug that runs code."""
+_WITH_METHODS = frozenset({"HTML+EEX", "HTML+ERB", "Haml", "Slim"})
+"""Templates in whose code a name alone calls a method."""
+
+
+def _is_in_template(line: str, name: str, language: str, *, is_call: bool) -> bool:
+    """Return whether the code of a line of a template has a name, or calls it."""
+    bare, escaped = _TEMPLATE_COMMENT.sub("", line[:_MAX_CALL_LINE]), re.escape(name)
+    if re.search(rf"(?<![\w$-]){escaped}\s*\(", bare) is not None:
+        return True
+    if is_call and language not in _WITH_METHODS:
+        return False
+    if re.search(rf"</?{escaped}(?=[\s/>])", bare) is not None and not is_call:
+        return True
+    if language in {"Haml", "Pug", "Slim"} and re.match(_SCRIPT_LINE.format(name=escaped), bare) is not None:
+        return True
+    return re.search(_TEMPLATE_CODE.format(name=escaped), bare) is not None
+
+
+def has_call(line: str, name: str, language: str) -> bool:  # noqa: PLR0911 - one for each family
     """Return whether a line of code has the form of a call, outside of texts and comments."""
+    if language in TEMPLATE_LANGUAGES:
+        return _is_in_template(line, name, language, is_call=True)
+
     escaped = re.escape(name)
     bare = _bare_code(line, language)
     if language in _STANDARD_MODULES:
@@ -191,6 +224,9 @@ _NAMES_ALONE = re.compile(r"\s*(?:type\s+)?[\w$.]+(?:\s+as\s+[\w$]+)?(?:\s*,\s*[
 
 def has_reference(line: str, name: str, language: str) -> bool:
     """Return whether a line of code has a name, other than in a list of names alone, as imports and exports have."""
+    if language in TEMPLATE_LANGUAGES:
+        return _is_in_template(line, name, language, is_call=False)
+
     bare = _bare_code(line, language)
     if _DECLARES.get(SAME_FORMS.get(language, language), _NEVER).match(bare) is not None:
         return False

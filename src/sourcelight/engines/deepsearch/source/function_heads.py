@@ -201,7 +201,7 @@ INDENTED_HEADS: Mapping[str, re.Pattern[str]] = {
         r"(?:(?:static|external|final|const|factory|late|abstract|covariant)\s+)*"
         # What follows a modifier alone is a call in a list: `const Padding(`.
         r"(?:(?!(?:static|external|final|const|factory|late|abstract|covariant)\b)[A-Za-z_][\w<>?,.\[\]]*\s+){1,3}"
-        rf"(?:get\s+|set\s+)?{_NO_STATEMENT}(?P<name>\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
+        rf"(?:get\s+|set\s+)?{_NO_STATEMENT}(?P<name>(?!Function\b)\w+)\s*(?:<[^<>]*>)?\((?!.*;\s*$)"
     ),
     "D": re.compile(
         r"\s*(?!(?:if|for|foreach|while|switch|catch|return|throw|else|assert|new|version|static if|with|import)\b)"

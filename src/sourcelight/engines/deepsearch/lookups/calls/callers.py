@@ -71,6 +71,9 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     # In Vim script, the path of a file is a part of the name, and `s:load` is another function than `tree#load`.
     if "#" in name and all(language_of(location.path) == "Vim Script" for location in callables):
         simple = name
+    # Elsewhere, a function of Erlang is called by the name of its module, and `connect` is the name of others, too.
+    if ":" in name and all(language_of(location.path) == "Erlang" for location in callables):
+        simple = name
 
     are_parsed = all(is_parsed(texts, location.target, location.path) for location in callables)
     if not are_parsed or len(callables) > _MAX_DEFINITIONS:

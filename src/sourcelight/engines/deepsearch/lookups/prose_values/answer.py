@@ -78,9 +78,11 @@ _TIME = re.compile(
 )
 """Words of a name or a value that is a time."""
 _OF_MEASURE = re.compile(
-    r"\b(?:size|width|height|length|limit|count|depth|timeout|delay|interval|capacity)\W*$", re.IGNORECASE
+    r"(?i:\b(?P<measure>size|width|height|length|limit|count|depth|timeout|delay|interval|capacity)"
+    r"(?:\s+(?:set|defined|configured|by\s+default))?\W*$)"
 )
 """The end of a question for a measure, which no text without a number is."""
+_WORD_OR_TEXT = re.compile(r"[\"'`]\D*|:?[a-z]+")
 _BOOLEANS = frozenset(
     ["true", "false", "yes", "no", "on", "off", "0", "1", "t", "nil", "none", "null", "undefined", "f"]
 )
@@ -232,9 +234,10 @@ def _is_of_asked_kind(question: ValueQuestion, name: str, value: str, text: str,
     if question.nouns and re.match(r"[\"'`](?!\d)", value) is not None:
         return False
 
-    # The tab itself is no tab size.
-    if not is_named and _OF_MEASURE.search(text) is not None and re.match(r"[\"'`]\D*$", value) is not None:
-        return False
+    # The tab itself is no tab size, nor is the name of a pool its size.
+    measure = None if is_named else _OF_MEASURE.search(text)
+    if measure is not None and _WORD_OR_TEXT.fullmatch(value) is not None:
+        return value[0] not in "\"'`" and measure["measure"].lower() in name.lower()
 
     # "Which delimiters does it detect" isn't whether it detects them.
     return is_named or value.lower() not in {"true", "false"} or _ASKS_FOR_THING.match(text) is None

@@ -15,15 +15,16 @@ _KIND = (
     r"|variables?|macros?|modules?|fields?|procedures?|constructors?|commands?|components?|helpers?|predicates?"
     r"|propert(?:y|ies)|attributes?|getters?|setters?|mixins?|hooks?|decorators?|annotations?|exceptions?|errors?|events?"
     r"|protocols?|extensions?|records?|objects?|aliases|alias|locals?|local values?|data sources?|resources?|inputs?"
-    r"|input variables?|listeners?|handlers?|middlewares?|services?|models?|widgets?|filters?|validators?|tasks?)"
+    r"|modifiers?|contracts?|input variables?|listeners?|handlers?|middlewares?|services?|models?|widgets?|filters?"
+    r"|validators?|tasks?)"
 )
-_PART = r"[A-Za-z_$][\w$]*[?!]?(?:(?:\.|::|->|#)[A-Za-z_$~][\w$]*[?!]?)*(?:\(\))?"
+_PART = r"[A-Za-z_$][\w$]*[?!]?(?:(?:\.|::?|->|#)[A-Za-z_$~][\w$]*[?!]?)*(?:\(\))?"
 _TICKED = r"`[^`\n]+`"
 _WITH_NOUN = r"[A-Z]\w+[ ](?:class|struct|type|enum|interface|trait|module|component)"
 _ADDRESS = r"(?:var|local|module|data)\.[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)?"
 _MARKED = (
     rf"(?-i:{_ADDRESS}"
-    r"|(?=\w*(?:_\w|[a-z\d][A-Z]|[A-Z][A-Z]|\d)|_\w|\w+[?!](?=[ ]|$)|\w+(?:\.|::|->|#)\w|\w+\(\)"
+    r"|(?=\w*(?:_\w|[a-z\d][A-Z]|[A-Z][A-Z]|\d)|_\w|\w+[?!](?=[ ]|$)|\w+(?:\.|::?|->|#)\w|\w+\(\)"
     rf"|{_WITH_NOUN}){_PART}|[A-Za-z]\w*(?:-+\w+){{2,}}|[A-Z][a-z]+-[A-Z]\w+|{_TICKED})"
 )
 """A name that no word of prose looks like: with an underscore, a capital inside, a sign or a noun behind it.
@@ -42,7 +43,7 @@ _USING = (
 _CALLED = r"(?:called|invoked)"
 _USED = (
     r"(?:used|referenced|referred to|instantiated|created|constructed|mentioned|called|invoked|registered|hooked up"
-    r"|bound|wired up|attached|subscribed|consumed|rendered|accessed|dispatched|emitted|applied|read)"
+    r"|bound|wired up|attached|subscribed|consumed|rendered|accessed|dispatched|emitted|applied|handled|read)"
 )
 _MADE = r"(?:instantiated|created|constructed|registered)"
 _CLASS = rf"(?:the )?(?:{_KIND} )?(?P<name>(?-i:[A-Z][a-z]\w*))(?: {_KIND})?"

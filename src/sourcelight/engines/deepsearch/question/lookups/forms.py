@@ -14,7 +14,8 @@ from sourcelight.engines.deepsearch.question.lookups.packages import DEPENDENCY_
 
 KINDS = (
     r"(?:functions?|subs?|subroutines?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?|variables?|macros?"
-    r"|modules?|fields?|propert(?:y|ies)|attributes?|decorators?|exceptions?|errors?|constructors?|operators?)"
+    r"|modules?|fields?|propert(?:y|ies)|attributes?|decorators?|exceptions?|errors?|constructors?|operators?"
+    r"|modifiers?|contracts?)"
 )
 _DET = r"(?:(?:the|a|an|any|its|this) )?"
 """A determiner, if there is one."""

@@ -39,8 +39,11 @@ _BEFORE_KIND = re.compile(
     re.IGNORECASE,
 )
 """The kinds of a thing: "which kinds of tokens are there" asks for token kinds."""
-_GENERAL = frozenset({"option", "value", "kind", "type", "choice", "variant", "case", "possibility", "member", "sort"})
+_GENERAL = frozenset(
+    {"option", "value", "kind", "type", "choice", "variant", "case", "possibility", "member", "sort", "level"}
+)
 """Nouns that say nothing of an enum: "encryption options" may be those of `Encryption`."""
+_OWNER_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z\d]+")
 _MIN_LETTERS = 4
 """Letters of a single word that can be the name of an enum."""
 _NO_ENUM = re.compile(
@@ -58,11 +61,14 @@ class MemberQuestion:
     ----------
     patterns
         Regular expressions of the whole name, in small letters, the likeliest first.
+    patterns_in_owner
+        Those that count only where the path or the container has the words of the owner.
     owner
-        Words that the path or the container of the last pattern must have; empty without any.
+        These words; empty without any.
     """
 
     patterns: tuple[str, ...]
+    patterns_in_owner: tuple[str, ...] = ()
     owner: tuple[str, ...] = ()
 
 
@@ -73,25 +79,27 @@ def read_member_question(text: str) -> MemberQuestion | None:
     if match is None or _NO_ENUM.search(match["noun"].lower()) is not None:
         return None
 
-    parts = re.split(r"[ -]", match["noun"].lower())
-    parts[-1] = _singular(parts[-1])
-    owner = [word.lower() for word in re.split(r"[ -]", match.groupdict().get("owner") or "")]
-    patterns = []
-    if owner != [""]:
-        patterns += [_name_of([*owner, *parts]), _name_of([owner[-1], *parts]), _name_of(parts)]
-        return MemberQuestion(tuple(dict.fromkeys(patterns)), tuple(owner))
+    parts = [_singular(part) for part in re.split(r"[ -]", match["noun"].lower())]
+    specific = parts[:-1] if parts[-1] in _GENERAL else parts
+    owner = [word.lower() for word in _OWNER_WORD.findall(match.groupdict().get("owner") or "")]
+    if owner:
+        names = [[*owner, *parts], [owner[-1], *parts], [*owner, *specific], [owner[-1], *specific]]
+        of_owner = [part for part in (parts, specific) if part]
+        return MemberQuestion(_names_of(names), _names_of(of_owner), tuple(owner))
 
-    if len(parts) == 1 and (parts[0] in _GENERAL or len(parts[0]) < _MIN_LETTERS):
-        return None
+    if len(parts) == 1:
+        is_name = parts[0] not in _GENERAL and len(parts[0]) >= _MIN_LETTERS
+        return MemberQuestion((_name_of(parts),)) if is_name else None
 
-    patterns.append(_name_of(parts))
-    if parts[-1] in _GENERAL:
-        kinds = [_name_of([*parts[:-1], kind]) for kind in ("kind", "type")]
-        return MemberQuestion((*patterns, *kinds, _name_of(parts[:-1])))
-    if len(parts) > 1:
-        # The words before the last one may be those of its file: `Action` of `tracker/action.rs`.
-        return MemberQuestion((*patterns, _name_of(parts[-1:])), tuple(_singular(part) for part in parts[:-1]))
-    return MemberQuestion(tuple(patterns))
+    if specific != parts:
+        return MemberQuestion(_names_of([parts, [*specific, "kind"], [*specific, "type"], specific]))
+
+    # The words before the last one may be those of its file: `Action` of `tracker/action.rs`.
+    return MemberQuestion((_name_of(parts),), (_name_of(parts[-1:]),), tuple(parts[:-1]))
+
+
+def _names_of(names: list[list[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(_name_of, names)))
 
 
 def _singular(word: str) -> str:
