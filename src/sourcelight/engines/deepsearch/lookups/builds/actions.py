@@ -37,7 +37,7 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _OF_CI = re.compile(r"\b(?:ci|github actions)\b|\bthe (?:workflows?|pipelines?)\b", re.IGNORECASE)
-_FILE = re.compile(r"(?<![\w-])(?P<stem>[\w-]{1,60})\.ya?ml\b", re.IGNORECASE)
+_FILE = re.compile(r"(?<![\w.-])(?P<stem>[\w.-]{1,60})\.ya?ml\b", re.IGNORECASE)
 _KEYS = {"rust": "toolchain", "erlang": "otp-version", "dart": "sdk"}
 """Keys by which steps set up a language, where it isn't its name with "-version"."""
 _OF_ANY_WORKFLOW = frozenset(["github", "ci", "actions", "action", "the", "its", "our", "a", "any", "all", "same"])
@@ -57,7 +57,7 @@ class _Workflow:
         """The name of the file without its ending, and the name that the workflow gives itself."""
         heads = (_NAME_OF_WORKFLOW.match(line[:MAX_LINE]) for line in self.lines)
         title = next((head["name"] for head in heads if head is not None), "")
-        stem = self.path.rpartition("/")[2].partition(".")[0]
+        stem = self.path.rpartition("/")[2].rpartition(".")[0]
         return frozenset(normalize("-".join(name.split())) for name in (stem, title) if name.strip())
 
 
@@ -157,7 +157,7 @@ def _workflows_of_question(question: str, workflows: Sequence[_Workflow]) -> lis
     """
     files = {match["stem"].lower() for match in _FILE.finditer(question)}
     of_file = [
-        workflow for workflow in workflows if files & {workflow.path.rpartition("/")[2].partition(".")[0].lower()}
+        workflow for workflow in workflows if files & {workflow.path.rpartition("/")[2].rpartition(".")[0].lower()}
     ]
     if of_file:
         return of_file

@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
 )
 from sourcelight.engines.deepsearch.lookups.manifests import (
     BY_NAME,
+    PARTLY_READ,
     PLATFORM,
     PLUGIN,
     READ_WHOLE,
@@ -65,8 +66,10 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
         if manifest.rank <= 1 or _ALWAYS_NEEDED.search(manifest.path) is not None
     ]
     selected = _of_package(work, candidates, owner)
-    if selected is None:
-        return None
+    if selected is None or (owner and not any(_requirements(manifest) for manifest in selected)):
+        partial = _list_partly_read(work, texts, owner, group, queries, notes) if owner else None
+        if selected is None or partial is not None:
+            return partial
 
     selected = _of_repository(work, selected) if not owner or is_repository(work, owner) else selected
     top = min((_depth(manifest) for manifest in selected), default=0)
@@ -113,6 +116,25 @@ def _of_repository(work: Work, manifests: Sequence[Manifest]) -> list[Manifest]:
     return matches if len({manifest.directory for manifest in matches}) == 1 else []
 
 
+def _list_partly_read(
+    work: Work, texts: FileTexts, owner: str, group: str, queries: list[str], notes: list[str]
+) -> Finding | None:
+    """Return what the only manifest of an owner lists in a format of which more may be unread, such as a podspec."""
+    manifests = [
+        manifest
+        for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ)
+        if manifest.rank <= 1 and manifest.is_of(owner) and manifest.requirements
+    ]
+    if len(manifests) != 1:
+        return None
+
+    requirements = [item for item in manifests[0].requirements or () if item.group not in {PLUGIN, PLATFORM, BY_NAME}]
+    of_group = _of_group(requirements, group)
+    if not of_group:
+        return None
+    return _state_list(work, texts, manifests[0], of_group, group, queries, notes, is_least=True)
+
+
 def _depth(manifest: Manifest) -> int:
     """Return how many directories a manifest is in; `requirements` is a list of the directory above it."""
     return manifest.path.count("/") - (manifest.directory.rpartition("/")[2] == "requirements")
@@ -131,6 +153,8 @@ def _state_list(
     group: str,
     queries: list[str],
     notes: list[str],
+    *,
+    is_least: bool = False,
 ) -> Finding | None:
     """State the packages of one manifest; None if it has only others than the question is about."""
     required = [requirement for requirement in requirements if not requirement.group] or requirements
@@ -151,8 +175,9 @@ def _state_list(
     confirmed_names = [name for name in distinct if re.split(r"[:/]", name)[-1].casefold() in folded_text]
 
     # A program may list more than what is read of it, by variables or in another form.
-    is_least = len(_DECLARATION.findall(manifest_text)) > len(_requirements(manifest) or ())
-    count = f"at least {count}" if is_least and _AS_CODE.search(path) else count
+    has_further = len(_DECLARATION.findall(manifest_text)) > len(_requirements(manifest) or ())
+    count = f"at least {count}" if is_least or (has_further and _AS_CODE.search(path)) else count
+    is_least = is_least or has_further
     has_none = not group and groups and not is_least and _are_for_development(path, manifest.lines, groups)
     if not has_none and groups and len(required) == len(requirements) and _RUNTIME.search(work.inquiry.question):
         return None

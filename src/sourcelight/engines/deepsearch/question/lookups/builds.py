@@ -28,6 +28,7 @@ runtime file files function class method itself python external direct optional 
 role wrapper
 """
 _NO_PACKAGE = frozenset(_NO_PACKAGE_TEXT.split())
+_OF_WORK = frozenset(["test", "tests", "docs", "examples", "benchmarks"])
 _QUALIFIERS = (
     r"(?:direct|external|third[\s-]party|hard|required|mandatory|normal|regular|npm|cargo|python|ruby|maven|declared"
     r"|dev(?:elopment)?|test(?:ing)?|optional|peer|build|runtime|run-time|production|docs?|documentation|indirect"
@@ -208,6 +209,10 @@ def _of_field(kind: str, match: re.Match[str]) -> BuildQuestion | None:
     name = _bare(groups.get("name") or groups.get("other") or "")
     owner = _bare(groups.get("owner") or "")
     if kind == "license" and _OF_OTHERS.search(match[0]) is not None:
+        return None
+
+    # What tests or documents have is in manifests of their own.
+    if owner.lower() in _OF_WORK and kind not in {"command", "tested", "extra", "script", "target"}:
         return None
 
     # "How do I install plugins" is about them.

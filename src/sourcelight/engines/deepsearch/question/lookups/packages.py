@@ -79,9 +79,23 @@ _NAMES = re.compile(rf"(?:{PACKAGE}|{NAME}|(?i:\.net))")
 
 _WHAT, _THE = r"(?:what(?:'s|\u2019s| is| are| was)?|which is)", "(?:the )?"
 _PACKAGES = r"(?:(?:third[\s-]party |external )?(?:packages?|librar(?:y|ies)|modules?|crates?|gems?|dependencies))"
+_NAMED_OWNER = r"`?@?[\w.+/-]+`?"
+_OF_MANIFEST = (
+    r"(?: (?:package|crate|module|library|gem|pod|podspec|gemspec|rockspec|project|workspace|subproject|target|chart"
+    r"|manifest|file|app|plugin))?"
+)
 # "What does it depend on?", "List the dev dependencies".
 _DEPENDENCY_TEXTS = (
     "what (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
+    (
+        rf"(?:what|(?:which|what) {_PACKAGES}) (?:does|do) (?:the )?(?P<of>{_NAMED_OWNER}){_OF_MANIFEST} "
+        "(?P<name>depend) (?:up)?on"
+    ),
+    (
+        rf"(?:{_WHAT} |list )(?:all )?(?:its |the )?(?:direct |runtime )?"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?(?P<name>dependencies|deps) "
+        rf"(?:of|in|for) (?:the )?(?P<of>{_NAMED_OWNER}){_OF_MANIFEST}"
+    ),
     rf"(?:which|what) {_PACKAGES} (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
     rf"(?:which|what) {_PACKAGES} (?:does|do|is|are) (?:it )?(?P<name>require|need|use)d?(?: by)?",
     rf"(?:which|what) {_PACKAGES} (?:does|do|is|are) (?:it )?(?P<owner>suggest)(?:ed)?(?: by)?(?P<name>)",
@@ -92,7 +106,8 @@ _DEPENDENCY_TEXTS = (
     ),
     (
         rf"(?:{_WHAT} (?:its |the )?)?(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+"
-        r"(?P<name>dependencies|deps) (?:of|in|for) (?:the )?(?P<of>[\w.+/-]+)(?: (?:package|crate|module|library))?"
+        rf"(?P<name>dependencies|deps) (?:of|in|for) (?:the )?(?P<of>{_NAMED_OWNER})"
+        "(?: (?:package|crate|module|library))?"
     ),
     (
         rf"(?:{_WHAT} (?:its |the )?)?(?:(?:direct|runtime|external|third[\s-]party|package) )?"
@@ -108,8 +123,9 @@ _DEPENDENCY_TEXTS = (
     (
         rf"(?:how many|(?:what is )?{_THE}number of) (?:direct |runtime |external |third[\s-]party )?"
         r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?(?P<name>dependencies|deps)"
-        r"(?: (?:(?:does|do) (?P<subject>[\w.+-]+(?: project)?)?(?: ?(?:have|need|require|list))?|(?:are|is) there|"
-        r"(?:of|in|for) (?P<of>[\w.+-]+)))?"
+        rf"(?: (?:(?:does|do) (?P<subject>{_NAMED_OWNER}(?: project)?)?(?: ?(?:have|need|require|list))?"
+        r"|(?:are|is) there|"
+        rf"(?:of|in|for) (?P<of>{_NAMED_OWNER})))?"
     ),
     (
         "(?:which|what) (?:(?:of )?(?:the |its )?dependencies|deps|packages|crates|gems) (?:are|is) "
