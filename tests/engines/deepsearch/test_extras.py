@@ -99,6 +99,11 @@ def test_an_extra_of_extras_is_not_denied_a_package(mill: LocalEngine) -> None:
             "What does the docs extra install?",
             "`pyproject.toml` lists `furo` for the group `docs`",
         ),
+        (
+            {"pyproject.toml": f'{_PYPROJECT}\n[dependency-groups]\ndocs = ["rye>=2"]\n'},
+            "What is in the docs dependency group?",
+            "`pyproject.toml` lists `rye>=2` for the group `docs`",
+        ),
     ],
 )
 def test_features_and_groups_answer_too(

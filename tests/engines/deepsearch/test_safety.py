@@ -65,6 +65,8 @@ def test_secrets_are_replaced(text: str, secret: str) -> None:
         'auth = "basic"',
         "MAX_GROUPING_TOKENS = 10000",
         "token_ttl: 86_400",
+        '    "basic-auth": "~2.0.1",',
+        "  jsonwebtoken: ^9.0.2",
     ],
 )
 def test_code_about_secrets_stays_readable(text: str) -> None:

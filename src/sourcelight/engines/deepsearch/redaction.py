@@ -63,6 +63,7 @@ _MIN_SHARE = 0.75
 
 _PLAIN_VALUES = re.compile(
     r"(?:none|null|nil|true|false|str|string|bytes|int|bool|self\..*|os\..*|env.*|config.*|args\..*|req.*|opts?.*|"
+    r"[\^~<>=!]{0,2}\s?v?\d{1,5}(?:\.(?:\d{1,5}|[x*])){1,3}|"  # versions: "basic-auth": "~2.0.1"
     r"[a-z]+(?:[._-][a-z]+)*|(?:/[a-z]{1,20}(?:[._-][a-z]{1,20}){0,3}){1,6}/?|[A-Z][A-Za-z]*|%\w|\*+|x+|\.{3}|\d{1,3})",
     re.IGNORECASE,
 )

@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
 _MAX_LISTED = 12
 _OPTIONAL, _GROUP = "optional: ", "group "
 _OF_EXTRA = re.compile(
-    r"\bthe\s+[`\"']?(?P<name>[\w-]{1,60})[`\"']?\s+(?P<noun>extra|optional\s+group|dependency\s+group)\b",
+    r"\bthe\s+[`\"']?(?P<name>[\w-]{1,60})[`\"']?\s+(?P<noun>extra|(?:optional\s+|dependency\s+|dev\s+)?group)\b",
     re.IGNORECASE,
 )
 _DATA = re.compile(r"(?:^|/)(?:pyproject\.toml|setup\.cfg|vcpkg\.json)$")
@@ -61,6 +61,10 @@ def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
     if not name:
         return _list_names(texts, with_extras[0], queries, notes) if with_extras else None
 
+    match = _OF_EXTRA.search(work.inquiry.question)
+    if match is not None and match["noun"].endswith("group") and not match["noun"].startswith("optional"):
+        return _list_group(texts, name, manifests, queries, notes)
+
     for extras in with_extras:
         items = extras.find(name)
         if items:
@@ -71,12 +75,22 @@ def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
         return feature
 
     # Of a group for development, people say "extra", too.
-    for manifest in manifests:
-        items = _read_extras(manifest, _GROUP).find(name)
-        if items and with_extras == []:
-            return _state_items(texts, manifest, items, f"for the group {code(name)}", queries, notes)
+    group = _list_group(texts, name, manifests, queries, notes) if not with_extras else None
+    if group is not None:
+        return group
 
     return _find_no_extra(texts, name, manifests, with_extras, queries, notes)
+
+
+def _list_group(
+    texts: FileTexts, name: str, manifests: Sequence[Manifest], queries: list[str], notes: list[str]
+) -> Finding | None:
+    """Return the packages of a group for development; None if no manifest has one of the name."""
+    for manifest in manifests:
+        items = _read_extras(manifest, _GROUP).find(name)
+        if items:
+            return _state_items(texts, manifest, items, f"for the group {code(name)}", queries, notes)
+    return None
 
 
 def list_feature(work: Work, name: str, notes: list[str]) -> Finding | None:

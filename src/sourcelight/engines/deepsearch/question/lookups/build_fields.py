@@ -136,19 +136,20 @@ _NEEDING = allow_words(
     r"of in for it by install installs require requires add adds pull pulls need needs contain contains include "
     r"includes list lists bring brings have has enable enables on depend activate turn"
 )
+_EXTRA_NOUN = r"(?:extra|(?:optional\s+|dependency\s+|dev\s+)?group)"
 _EXTRA = (
     # "What does the dev extra install?", "Which packages are in the `docs` extra?"
     make_form(
         rf"""
         (?:which|what)(?:\s+{_PACKAGES_OF})?\s+(?:does|do|is|are|will)\s+(?:in\s+)?(?:installing\s+)?(?:the\s+)?
-        `?(?P<name>[\w-]+)`?\s+(?:extra|optional\s+group){_NEEDING}
+        `?(?P<name>[\w-]+)`?\s+{_EXTRA_NOUN}{_NEEDING}
         """
     ),
     # "What are the dependencies of the dev extra?", "list the packages in the dev extra"
     make_form(
         rf"""
         (?:{LIST_OF}|what\s+is\s+the\s+|what's\s+)?(?:{_PACKAGES_OF}\s+)?(?:of|in|for)\s+(?:the\s+)?
-        `?(?P<name>[\w-]+)`?\s+(?:extra|optional\s+group)
+        `?(?P<name>[\w-]+)`?\s+{_EXTRA_NOUN}
         """
     ),
     # As pip writes it: "what does `mill[docs]` install?"
