@@ -147,6 +147,14 @@ def test_the_sources_of_a_test_framework_are_code(path: str, kind: str) -> None:
     assert kind_of(path) == kind
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("pylintrc", "config"), ("home/vimrc", "config"), ("app/src", "code"), ("app/pylintrc.py", "code")],
+)
+def test_settings_without_an_extension_are_configuration(path: str, kind: str) -> None:
+    assert kind_of(path) == kind
+
+
 def test_examples_come_after_the_code(engine: LocalEngine) -> None:
     """Of two equal files the one of the product is first; an example is still code."""
     files = [file for file in ask(engine, "parse rules").files if file.path.endswith("rules.py")]

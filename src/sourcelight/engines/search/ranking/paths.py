@@ -67,7 +67,8 @@ _DOCS_NAME = re.compile(
 _CONFIG_NAME = re.compile(
     r"\.(?:json|json5|ya?ml|toml|ini|cfg|conf|properties|xml|lock|mod|sum|csv|tsv|env|gradle|cmake|in|am|ac|m4|mk|svg|"
     r"patch|diff|nix|bazel|bzl|editorconfig|css|scss|less|sql|proto\.lock|log|out|golden|snap)$|"
-    r"^(?:\.[\w.-]+|makefile|dockerfile[\w.-]*|cmakelists\.txt|jenkinsfile|requirements[\w.-]*\.txt|codeowners)$",
+    r"^(?:\.[\w.-]+|makefile|dockerfile[\w.-]*|cmakelists\.txt|jenkinsfile|requirements[\w.-]*\.txt|codeowners|"
+    r"[a-z]{3,}rc)$",
     re.IGNORECASE,
 )  # fmt: skip
 
