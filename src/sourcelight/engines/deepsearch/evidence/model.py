@@ -181,6 +181,10 @@ class Finding:
         Numbers of the headline that a second, simpler count gives, too. A headline with another number isn't stated.
     is_negative
         Whether it states that something doesn't exist.
+    lists_uses
+        Whether the headline lists lines that call or use a name, rather than say that none is certain.
+    condition
+        What the headline says of a condition around the line of a value; empty for nothing.
     """
 
     headline: Statement
@@ -193,3 +197,5 @@ class Finding:
     notes: list[str] = field(default_factory=list)
     recounts: frozenset[int] = frozenset()
     is_negative: bool = False
+    lists_uses: bool = False
+    condition: str = ""

@@ -332,6 +332,7 @@ def state_values(
         by_value.setdefault(candidate.value, candidate)
 
     names_repository = len(work.inquiry.pins) > 1
+    condition = ""
     if len(by_value) == 1:
         first = best[0]
         verb = "is set to" if verb == "is" and not subject.startswith("The ") else verb
@@ -346,7 +347,8 @@ def state_values(
         # What replaces an absent argument is a default, though its line is under a condition.
         texts = FileTexts(work.context)
         conditions = [] if subject.startswith("The ") else [_condition_of(work, texts, item) for item in best]
-        text += f"; {conditions[0]}" if conditions and all(conditions) else ""
+        condition = conditions[0] if conditions and all(conditions) else ""
+        text += f"; {condition}" if condition else ""
         evidence = tuple(first.evidence)
         # `util` is a directory of tools in one project, and of the program in another one.
         rivals = [item for item in candidates if lowest == 0 and item.rank == 1 and item.value != first.value]
@@ -364,7 +366,9 @@ def state_values(
         text = f"{subject} has several values{among} {'; '.join(parts)}"
         evidence = tuple(candidate.evidence[0] for candidate in visible)
 
-    finding = Finding(Statement(text, evidence), "value", queries=[join_queries(queries)], notes=notes)
+    finding = Finding(
+        Statement(text, evidence), "value", queries=[join_queries(queries)], notes=notes, condition=condition
+    )
     finding.quotes = _quotes(work, best[0])
     remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_DETAILS]
     finding.details = [detail_of(candidate, names_repository=names_repository) for candidate in remaining]

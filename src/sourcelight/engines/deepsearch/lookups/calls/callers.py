@@ -111,7 +111,8 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
     for key, row in rows.items():
         row["calls"] = counts[key]
 
-    other_lines = _other_lines(work, texts, simple, rows.keys(), notes)
+    name_rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(simple)}/"), notes)
+    other_lines = _other_lines(work, texts, simple, rows.keys(), name_rows)
     is_of_code = not any(rank_of(path) for _, path, _ in rows)
     is_only_one = len(callables) == 1
     are_missing = any(line.has_call and (is_only_one or line.is_unread) for line in other_lines)
@@ -120,7 +121,7 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
     if is_no_plain_word(simple) and (is_hidden or (is_of_code and are_missing)):
         # Where types aren't declared, a receiver tells nothing: all calls of the only thing of the name count. So do
         # those of files that no grammar could read.
-        by_form = find_lines_with_calls(work, callables, simple, notes)
+        by_form = find_lines_with_calls(work, callables, simple, notes, name_rows=name_rows)
         if by_form is not None:
             return by_form
 
@@ -166,15 +167,22 @@ class _OtherLine:
 
 
 def _other_lines(
-    work: Work, texts: FileTexts, name: str, calls: Collection[tuple[str, str, int]], notes: list[str]
+    work: Work,
+    texts: FileTexts,
+    name: str,
+    calls: Collection[tuple[str, str, int]],
+    name_rows: Sequence[Mapping[str, Any]],
 ) -> list[_OtherLine]:
     """Return the lines of code with a name that neither define, import nor surely call it."""
     other_lines: list[_OtherLine] = []
     # No owner before it: a member of something else may have the name, which navigation tells apart.
     call = re.compile(rf"(?<![\w$.>:'\"]){re.escape(name)}\(")
-    for row in run_searches(work, make_queries(work, f"case:yes type:file /\\b{escape_regexp(name)}\\b/"), notes):
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    for row in name_rows:
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"], row["line_number"])
         if row["type"] != "content" or target is None or key in calls or DOCUMENTS.search(row["path"]):
+            continue
+        if word.search(row["line"] or "") is None:
             continue
         if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or defines_by_form(work, texts, row, name):
             continue

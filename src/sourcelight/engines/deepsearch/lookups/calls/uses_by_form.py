@@ -37,7 +37,12 @@ def are_types(locations: Sequence[DefinitionLocation]) -> bool:
 
 
 def find_lines_with_calls(
-    work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str], path: str = ""
+    work: Work,
+    locations: Sequence[DefinitionLocation],
+    name: str,
+    notes: list[str],
+    path: str = "",
+    name_rows: Sequence[Mapping[str, Any]] | None = None,
 ) -> Finding | None:
     """Return the lines that call a name, or use it, by their form; None if none has such a form.
 
@@ -53,13 +58,17 @@ def find_lines_with_calls(
         What the searches leave out, which is added to.
     path
         The file, or the end of its path, that a question asks about; empty for all files.
+    name_rows
+        The lines with the name, if a search has given them; None to search for them.
     """
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content" and not _is_prose(row)]
+    if name_rows is None:
+        name_rows = run_searches(work, searches, notes)
+    rows = [row for row in name_rows if row["type"] == "content" and not _is_prose(row)]
     rows = [row for row in rows if not path or row["path"] == path or row["path"].endswith(f"/{path}")]
     texts = FileTexts(work.context)
     finding = _mentions(work, texts, name, locations, rows, [join_queries(searches)]) if rows else None
-    return finding if finding is not None and " by name in " in finding.headline.text else None
+    return finding if finding is not None and finding.lists_uses else None
 
 
 def defines_by_form(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
@@ -89,7 +98,7 @@ def find_by_form(
         # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
         finding = _mentions(work, texts, name, callables, other_rows, [*queries, join_queries(searches)])
         # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
-        return finding if not notes or (finding is not None and "is called" in finding.headline.text) else None
+        return finding if not notes or (finding is not None and finding.lists_uses) else None
 
     if notes:
         return None
@@ -193,7 +202,7 @@ def _mentions(
             headline = headline or state_calls_by_form(work, texts, name, lines, len(lines), has_form)
 
     if headline is not None:
-        finding = Finding(headline, "callers", queries=queries, heading="Lines with the name")
+        finding = Finding(headline, "callers", queries=queries, heading="Lines with the name", lists_uses=True)
         finding.details = statements
         finding.method.append("Calls were found by the name alone: another function of this name may be called there.")
         return finding

@@ -240,7 +240,8 @@ def _state(
     verb = "is" if subject.startswith("The ") else "is set to"
     finding = state_values(work, candidates, subject, queries, notes, verb=verb)
     follow_constant(work, candidates, finding, notes)
-    if is_conditional and "; the line is " not in finding.headline.text:
+    if is_conditional and not finding.condition:
+        finding.condition = UNDER_CONDITION
         text = f"{finding.headline.text}; {UNDER_CONDITION}"
         finding.headline = Statement(text, finding.headline.evidence)
     return finding
