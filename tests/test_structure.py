@@ -16,7 +16,6 @@ import structure  # noqa: E402 - a script, not a module of the package
 FOLDERS = tuple(ROOT / name for name in ("src", "tests", "benchmarks", "scripts"))
 
 SHORT_MODULES = {
-    "backends.remote.mcp.sdk_errors": "loads the MCP SDK, which its neighbours don't",
     "client.blocking_searches": "loads no tools, which `Client` does",
     "core.batches.git_names": "git quotes names in histories and patches too, which have no fenced text",
     "core.extras": "what is installed, for rooms from core to lab",

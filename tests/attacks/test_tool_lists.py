@@ -9,7 +9,7 @@ import pytest
 
 import sourcelight as sl
 from backends.remote.raw_mcp import RawMcp
-from sourcelight.core.errors import UnsupportedTool
+from sourcelight.core.errors import ProtocolError, UnsupportedTool
 
 REPOS = {
     "name": "list_repos",
@@ -74,4 +74,34 @@ def test_an_answer_against_its_own_schema_is_read() -> None:
     strict = {"type": "object", "required": ["repositories"]}
     service = RawMcp([REPOS | {"outputSchema": strict}], reply)
     with service.running() as url, sl.connect(url, "token", retries=0, check=False) as code:
+        assert list(code.list_repos()["repository"]) == ["r/x"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"structuredContent": {"repos": []}}, "content: Field required"),
+        ({"content": "text"}, "content: Input should be a valid list"),
+        ({"content": [], "structuredContent": [1]}, "structuredContent: Input should be a valid dictionary"),
+        ("text", "Failed to parse JSON response"),
+    ],
+)
+def test_a_malformed_answer_is_named_as_such(answer: Any, reason: str) -> None:
+    """It was "not an MCP server", with the models and addresses of the SDK's validator."""
+    service = RawMcp([REPOS], lambda _name, _arguments: answer)
+    with (
+        service.running() as url,
+        sl.connect(url, "token", retries=0, check=False) as code,
+        pytest.raises(ProtocolError, match=f"{reason}$"),
+    ):
+        code.list_repos()
+
+
+def test_an_answer_that_is_too_large_is_named_as_such() -> None:
+    """The connection was only closed."""
+    service = RawMcp([REPOS], lambda _name, _arguments: {"content": [{"type": "text", "text": "x" * (65 << 20)}]})
+    with service.running() as url, sl.connect(url, "token", retries=0, check=False) as code:
+        with pytest.raises(ProtocolError, match="sent more than 67,108,864 bytes at once"):
+            code.list_repos()
+        service.reply = reply
         assert list(code.list_repos()["repository"]) == ["r/x"]

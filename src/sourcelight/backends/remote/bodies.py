@@ -10,7 +10,7 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from sourcelight.core.errors import ProtocolError, StreamBroken
+from sourcelight.core.errors import ProtocolError, SourcelightError, StreamBroken
 from sourcelight.core.wire.sse import MAX_EVENT_BYTES, MAX_EVENT_LINES
 
 MAX_BODY_BYTES = 64 << 20
@@ -32,13 +32,17 @@ _GZIP = 16 + zlib.MAX_WBITS
 _MAGIC = b"\x1f\x8b"
 
 
-def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
+def bound_bodies(
+    stream_base: Any, on_fault: Callable[[SourcelightError], None] = lambda _: None
+) -> Callable[[Any], Awaitable[None]]:
     """Return a response hook for an HTTP client that bounds bodies before anything reads them.
 
     Parameters
     ----------
     stream_base
         ``AsyncByteStream`` of the client's library.
+    on_fault
+        Receives the errors of bodies, for a reader that hides them.
 
     Returns
     -------
@@ -55,6 +59,14 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
             self._host = host
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
+            try:
+                async for portion in self._portions():
+                    yield portion
+            except SourcelightError as error:
+                on_fault(error)
+                raise
+
+        async def _portions(self) -> AsyncIterator[bytes]:
             unpacker = _Unpacker(self._host) if self._packed else None
             async for raw in self._stream:
                 if unpacker is None:
@@ -76,7 +88,9 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
         # httpx2 would decode other codings itself, without a bound.
         if coding not in {"", "identity", "gzip", "x-gzip"}:
             await response.aclose()
-            raise ProtocolError(f"{host} uses a content coding that the client didn't accept: {coding[:40]!r}")
+            error = ProtocolError(f"{host} uses a content coding that the client didn't accept: {coding[:40]!r}")
+            on_fault(error)
+            raise error
 
         if coding:
             # The body is decompressed here, portion by portion; with the header, httpx2 would do it again.

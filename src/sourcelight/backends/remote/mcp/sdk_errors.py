@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import httpx2
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, REQUEST_TIMEOUT
+from pydantic import ValidationError
 
 from sourcelight.core import errors
 
 _MAX_REASON_CHARS = 300
 """Characters of a reason in a message: it may be a whole page of a proxy."""
+
+_VALIDATION = re.compile(r":? \d+ validation errors? for ")
+"""The part of a message of the SDK with the models of its validator, a line each."""
 
 _HTTP: tuple[tuple[tuple[type[BaseException], ...], Callable[[str], errors.SourcelightError], str], ...] = (
     ((httpx2.ConnectTimeout, httpx2.PoolTimeout), errors.ConnectFailed, "no connection to {host} in time"),
@@ -40,7 +45,10 @@ def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str])
     for leaf in _leaves(exc):
         if isinstance(leaf, errors.SourcelightError):
             return leaf
-        reason = hidden(str(leaf) or type(leaf).__name__)[:_MAX_REASON_CHARS]
+        if isinstance(leaf, ValidationError):
+            reason = hidden(_first_error(leaf))[:_MAX_REASON_CHARS]
+            return errors.ProtocolError(f"the answer of {host} is malformed: {reason}", excerpt=reason[:120])
+        reason = hidden(_VALIDATION.split(str(leaf))[0] or type(leaf).__name__)[:_MAX_REASON_CHARS]
         if isinstance(leaf, MCPError):
             return _protocol_error(leaf.code, host, reason)
         for kinds, error, text in _HTTP:
@@ -49,6 +57,12 @@ def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str])
 
     reason = "the connection was closed" if exc is None else hidden(str(exc) or type(exc).__name__)[:_MAX_REASON_CHARS]
     return errors.ProtocolError(f"{host} is not an MCP server: {reason}", excerpt=reason[:120])
+
+
+def _first_error(validation: ValidationError) -> str:
+    """Return the field and the fault of the first error, without the value."""
+    first = validation.errors(include_url=False, include_context=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _protocol_error(code: int, host: str, reason: str) -> errors.SourcelightError:

@@ -97,6 +97,7 @@ class McpSession:
         self._tools_of: Route | None = None
         self._listing = asyncio.Lock()
         self._refusal: tuple[int, str, str] | None = None
+        self._body_error: SourcelightError | None = None
         self.unreadable_tools = 0
 
     async def tools(self) -> Mapping[str, ServerTool]:
@@ -229,7 +230,7 @@ class McpSession:
         raise AssertionError
 
     async def _send(self, send: Any, client: Any, owner: asyncio.Task[None]) -> Any:
-        self._refusal = None
+        self._refusal = self._body_error = None
         call = asyncio.ensure_future(send(client))
         try:
             await asyncio.wait({call, owner}, return_when=asyncio.FIRST_COMPLETED)
@@ -252,7 +253,7 @@ class McpSession:
     async def _connect(self) -> tuple[Any, asyncio.Task[None]]:
         owner, ready = self._owner, self._ready
         if owner is None or ready is None or owner.done():
-            self._refusal = None
+            self._refusal = self._body_error = None
             self._closing = asyncio.Event()
             ready = self._ready = asyncio.get_running_loop().create_future()
             owner = self._owner = asyncio.get_running_loop().create_task(self._hold_connection(ready, self._closing))
@@ -286,7 +287,7 @@ class McpSession:
             proxy=None if proxy is None else proxy.reveal(),
             timeout=httpx2.Timeout(self._retry_policy.connect_timeout_s, read=CALL_TIMEOUT_S),
             verify=certificate_context(),
-            event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream), note]},
+            event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream, self._note_body_error), note]},
         )
         async with http:
             transport = streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_BODY_BYTES)
@@ -301,12 +302,19 @@ class McpSession:
 
         parts = urlsplit(self.url)
         refusal, self._refusal = self._refusal, None
+        body_error, self._body_error = self._body_error, None
+        if body_error is not None:
+            return body_error
         if refusal is None:
             return to_error(exc, parts.netloc, self._redact)
 
         status, text, retry_after = refusal
         missing = f"has no MCP tools at {parts.path}"
         return refusal_error(self._endpoint.url, status, self._redact(text), retry_after, missing=missing)
+
+    def _note_body_error(self, error: SourcelightError) -> None:
+        # The SDK reports an error while a body is read as a closed connection.
+        self._body_error = error
 
     def _note_unreadable(self, count: int) -> None:
         self.unreadable_tools += count
