@@ -297,3 +297,11 @@ def test_a_name_alone_may_be_a_call_of_ruby(tmp_path: Path) -> None:
     )
     engine = engine_for(tmp_path, {"lib/kiln.rb": text})
     assert "(at least 1 call in 1 file; other lines have the name, too)" in lead_of(engine, "What calls reset?")
+
+
+def test_a_count_of_packages_says_that_php_itself_is_none(tmp_path: Path) -> None:
+    """In monolog, ``require-dev`` has 19 entries; one of them is an extension of PHP."""
+    manifest = '{\n "require": {\n  "php": ">=8.1",\n  "ext-json": "*",\n  "psr/log": "^2.0"\n }\n}\n'
+    engine = engine_for(tmp_path, {"composer.json": manifest})
+    sentence = lead_of(engine, "How many dependencies does it have?")
+    assert sentence.startswith("`composer.json` lists 1 dependency beside PHP and its extensions: `psr/log`")

@@ -167,6 +167,8 @@ def _state_list(
     among = ", including" if len(distinct) > _MAX_LISTED else ":"
     groups = sorted({requirement.group for requirement in required if requirement.group})
     of_group = f" ({', '.join(groups[:MAX_NAMED])})" if groups else ""
+    if path.endswith("composer.json") and any(item.group == PLATFORM for item in manifest.requirements or ()):
+        of_group += " beside PHP and its extensions"
     count = count_of(len(distinct), "dependency")
 
     # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
