@@ -16,6 +16,7 @@ from sourcelight.core.errors import ConfigurationError
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B?)", re.IGNORECASE)
+"""``1.5 GB``, ``200M`` or a number of bytes."""
 
 
 class PatternType(StrEnum):

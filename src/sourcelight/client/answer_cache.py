@@ -31,6 +31,7 @@ _FORMER_COLUMNS = {"line_number": "start_line", "last_line_number": "end_line"}
 
 
 _COMMIT_ID = re.compile(r"[0-9a-f]{40}")
+"""A commit, which never moves as a branch does."""
 
 
 def answers_folder() -> Path:

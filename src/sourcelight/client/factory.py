@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sourcelight.client.client import AsyncClient
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
+"""The start of an address of git: ``https://`` or ``git@github.com:``."""
 
 
 @refuses_former_parameters

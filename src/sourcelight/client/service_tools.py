@@ -34,6 +34,8 @@ _UNKNOWN_TOOL_NOTICE = "This client doesn't know the tool, so only the answer ca
 # Without the extension: in one expression, the parts before and after it would share a long link in all ways.
 _LINK = re.compile(r"\]\(<?([^()<>\s]+)>?\)")
 _FILE = re.compile(r".\.(?:csv|json|svg)$", re.IGNORECASE)
+"""Names of files that a service offers beside an answer."""
+
 _MAX_NAME_BYTES = 120
 _PORTS = [f"com{n}" for n in range(1, 10)] + [f"lpt{n}" for n in range(1, 10)]
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *_PORTS})

@@ -29,6 +29,8 @@ _DEFAULT_DESCRIPTION = "Unnamed repository; edit this file"
 _REPLACE = "refs/replace"
 _REPLACED = b"refs/replace/"
 _OBJECT = re.compile(rb"[0-9a-f]{40}")
+"""The name of an object."""
+
 RACY_NS = 200_000_000  # two changes within this time may leave the same time stamp
 Stamp = tuple[tuple[int, int, int] | None, ...]
 

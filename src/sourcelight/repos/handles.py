@@ -38,7 +38,11 @@ _MAX_INCLUDES = 32
 
 _LOCAL_LEVEL = 5  # GIT_CONFIG_LEVEL_LOCAL of libgit2; those of the user and the machine are below
 _CONTINUATION = re.compile(r"\\\r?\n")
+"""The end of a line that continues on the next one."""
+
 _PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
+"""The value of ``path``, which names a file to include."""
+
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _has_extensions = False
 
@@ -47,6 +51,8 @@ _READ_ALIKE = ("partialclone", "noop-v1", "compatobjectformat")
 a partial clone lacks count as missing. Compatible names of objects are stored next to the regular ones."""
 
 _UNKNOWN_EXTENSION = re.compile(r"unsupported extension name (?:extensions\.)?(\S+)")
+"""Messages of libgit2 about a repository that it can't open."""
+
 _UNKNOWN_VERSION = re.compile(r"unsupported repository version (\d+)")
 
 MAX_MAILMAP_BYTES = 4 << 20

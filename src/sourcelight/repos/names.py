@@ -19,10 +19,13 @@ r"""``git@host:owner/name.git``; a host of one letter would be a drive, as in ``
 
 _PUBLIC_SCHEMES = {"http", "https", "ssh", "git", "git+ssh", "ssh+git", "git+https", "ftp", "ftps"}
 _PORT = re.compile(r":\d*$")
+"""The port of an address."""
+
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]")
 """Blanks, control characters, marks of width zero or of direction, and the surrogates of undecodable bytes."""
 
 _REF_NAME = re.compile(r"refs/[^\x00-\x20\x7f]+")
+"""A name below ``refs``."""
 
 _GENERIC_NAMES = frozenset({"repo", "repository", "git", "bare", ".bare"})
 """Names of directories that say nothing about the repository in them."""

@@ -33,6 +33,8 @@ WORKTREE = "WORKTREE"
 _REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:~^?*\[\\{}]{1,512}(?:~\d{0,9}|\^\d{0,4}|\^\{(?:commit|tag)?\}){0,64}")
 
 _STEP = re.compile(r"~\d*|\^\{\w*\}|\^\d*")
+"""A step behind a revision: ``~2``, ``^`` or ``^{commit}``."""
+
 _MAX_STEPS = 1_000_000
 _REMOTE = "refs/remotes/origin/"
 _HEADS = "refs/heads/"

@@ -23,10 +23,10 @@ FORM_ERRORS = (AttributeError, LookupError, OverflowError, RecursionError, TypeE
 """Errors of Python for an answer with a field of another type than its name says, or nested thousands of times."""
 
 _UNCOUNTED_BYTES = 4 << 20
-"""Bytes of a body up to which its values are not counted: so few can not fill the memory."""
+"""Bytes of a body up to which its values are not counted: so few can't fill the memory."""
 
 _PORTION_BYTES = 1 << 18
-"""Bytes that are unpacked at a time, so that a small compressed body can not fill the memory at once."""
+"""Bytes that are unpacked at a time, so that a small compressed body can't fill the memory at once."""
 
 _GZIP = 16 + zlib.MAX_WBITS
 _MAGIC = b"\x1f\x8b"

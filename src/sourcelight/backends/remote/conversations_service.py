@@ -19,6 +19,8 @@ from sourcelight.core.tools.catalog import table_of
 PATH = "/api/deepsearch.v1.Service"
 _SELF = "users/~self"
 _NAME = re.compile(r"users/[^/]+/conversations/[^/]+")
+"""The name of a conversation: ``users/me/conversations/12``."""
+
 _STATES = ("processing", "completed", "canceled", "error")
 _PAGE = 100
 """Conversations that are requested at a time."""

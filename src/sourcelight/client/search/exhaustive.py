@@ -34,7 +34,11 @@ MAX_CONCURRENT = 4
 _CAP = re.compile(
     r"match-limit|^display$|time(d)? ?-?out|repository-limit|result-limit|^matches-not-sent$", re.IGNORECASE
 )
+"""Reasons for skipped matches that a smaller query would not have."""
+
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
+"""A title of an alert about a timeout."""
+
 _FILE = ("type", "repository", "revision", "commit", "path")
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY)
 _MAX_NAMED = 50

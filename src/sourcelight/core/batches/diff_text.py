@@ -54,6 +54,7 @@ _AMBIGUOUS = re.compile('[-+@"`]')
 """First characters of names that would read as a line or header of a hunk, as quotes, or as the fence."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""Control characters, which can't be in a header as they are."""
 
 _SIDES = {"+": "added", "-": "removed", " ": "context", "": "context"}
 """Side of a line by its sign. Some services strip the space of an empty line."""

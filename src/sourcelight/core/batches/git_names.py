@@ -9,8 +9,14 @@ from __future__ import annotations
 import re
 
 _SPECIAL = re.compile(rb'[\x00-\x1f\x7f"\\]')
+"""Bytes for which git puts a name in quotes."""
+
 _SPECIAL_OR_HIGH = re.compile(rb'[\x00-\x1f\x7f-\xff"\\]')
+"""These bytes, and those beyond ASCII, which git quotes by default."""
+
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+"""A quoted byte: an octal number or a letter behind a backslash."""
+
 _LETTERS = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
 _BYTES = {letter: bytes([code]) for code, letter in _LETTERS.items()}
 

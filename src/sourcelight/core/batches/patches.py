@@ -27,10 +27,16 @@ _NO_MODE, _NO_OBJECT = "000000", "0" * 40
 """Mode and object id of a file that does not exist, in git's notation."""
 
 _INDEX = re.compile(r"index ([0-9a-f]{40})\.\.([0-9a-f]{40})(?: ([0-7]{6}))?")
+"""A line of the header with the object ids: ``index 1f4c…..9e2d… 100644``."""
+
 # A line of a file starts with a sign, so only headers match.
 _OBJECT_IDS = re.compile(r"^(index [0-9a-f]{7})[0-9a-f]{33}\.\.([0-9a-f]{7})[0-9a-f]{33}(?= |$)", re.MULTILINE)
 _SIMILARITY = re.compile(r"similarity index (\d{1,3})%")
+"""A line of the header of a renamed file: ``similarity index 97%``."""
+
 _MODE = re.compile(r"(old mode|new mode|new file mode|deleted file mode) ([0-7]{6})")
+"""A line of the header with a mode: ``new file mode 100644``."""
+
 _BINARY = ("Binary files ", "GIT binary patch")
 _IS_BINARY = re.compile(rf"^(?:{'|'.join(_BINARY)})", re.MULTILINE)
 

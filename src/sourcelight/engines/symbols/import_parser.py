@@ -52,6 +52,7 @@ _SCALA_COMMAS = re.compile(rb",(?![^{]*\})")
 """Commas between imports of Scala; those inside braces separate the members of one: ``a.{b, c}``."""
 
 _SPACES = re.compile(rb"\s+")
+"""Blanks and newlines, which may be anywhere between the words of a statement."""
 
 
 @dataclass(frozen=True, slots=True)

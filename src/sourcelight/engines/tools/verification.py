@@ -45,13 +45,28 @@ _MAX_WORD = 1_000
 
 _AROUND = ".,;:!?*_"
 _END = re.compile(r"(?:#L(?P<a>\d{1,7})(?:-L?(?P<b>\d{1,7}))?|:(?P<c>\d{1,7})(?:-(?P<d>\d{1,7}))?)\Z")
+"""The lines at the end of a citation: ``#L3-L9`` or ``:12``."""
+
 _PLACE = re.compile(r"(?P<repo>[\w./-]+)@(?P<commit>[0-9a-fA-F]{7,40}):(?P<path>[^:#]+)")
+"""``owner/name@1f4c9e2:src/retry.py``."""
+
 _PATH = re.compile(r"[\w./@+-]+")
+"""A path: ``src/retry.py``."""
+
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,9}\Z")
+"""The extension of a file."""
+
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+"""The first or last line of a block of code."""
+
 _ANCHOR = re.compile(r"^L(\d{1,7})(?:C\d+)?(?:-L?(\d{1,7})(?:C\d+)?)?$")
+"""The lines in the fragment of an address: ``L3-L9`` or ``L3C1-L9C2``."""
+
 _FORGE = re.compile(r"^/(?P<name>[^/]+/[^/]+(?:/[^/]+){0,8}?)(?:/-)?/blob/(?P<revision>[^/]+)/(?P<path>.+)$")
+"""The path of an address of GitHub or GitLab: ``/owner/name/blob/main/src/retry.py``."""
+
 _OURS = re.compile(r"^/(?P<name>.+?)(?:@(?P<revision>[^/]+))?/-/blob/(?P<path>.+)$")
+"""The path of an address of this service: ``/github.com/owner/name@main/-/blob/src/retry.py``."""
 
 _NAMES = tuple(column.name for column in COLUMNS["citations"])
 

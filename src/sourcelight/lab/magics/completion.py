@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from sourcelight.lab.magics.magics import SourcelightMagics
 
 _LINE = re.compile(r"^\s*(?:[A-Za-z_]\w*\s*=\s*)?%(?P<magic>search|commits|ask|sourcelight)\s(?P<rest>.*)$", re.DOTALL)
+"""A line magic, also with an assignment: ``result = %search TODO``."""
+
 _CELL = re.compile(r"^\s*%%(?P<magic>search|commits|ask)(?P<line>[^\n]*)(?P<body>\n.*)?$", re.DOTALL)
+"""A cell magic and the text below it."""
+
 _QUERIES = {"search": "0", "stream": "0", "count": "0", "explain": "0", "explore": "0", "search_many": "0",
             "export": "0", "count_by": "0"}  # fmt: skip
 

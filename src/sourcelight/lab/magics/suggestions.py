@@ -18,14 +18,25 @@ _MAX_COMPLETIONS = 100
 """Completions that are offered: more are no help."""
 
 _REGEXP = re.compile(r"([\\.+*?()|\[\]{}^$])")
+"""Characters that mean something in regular expressions."""
+
 _FIELD = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]+):(?P<value>.*)", re.DOTALL)
+"""A filter: ``-file:vendor``."""
+
 _PREFIX = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]*)")
+"""The start of the name of a filter."""
+
 Names = Callable[[str], tuple[str, ...]]
 
 _OPENING = re.compile(r"(?P<prefix>[rbfuRBFU]{0,2})(?P<quote>\"\"\"|'''|\"|')")
+"""The start of a string of Python."""
+
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*$")
+"""A dotted name before a bracket: ``sl.q.field``."""
+
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _LINE = re.compile(r"^(?P<before>\s*(?:[A-Za-z_]\w*\s*=\s*)?)%(?P<magic>search|commits|ask)\s+(?P<rest>\S.*\?)\s*$")
+"""A line magic that ends with ``?``, which asks for help."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from sourcelight.repos.names import name_key
 DEFAULT_VISIBILITY = "defaultVisibility"
 VISIBILITIES = ("private", "public")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""Control characters, which no name has."""
 
 _MAX_BYTES = 16 << 20
 _ATTEMPTS = 5

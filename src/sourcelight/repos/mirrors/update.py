@@ -28,6 +28,8 @@ from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.revisions import head_target
 
 _PROGRESS = re.compile(r"(?:remote: )?([A-Z][A-Za-z ]+):\s+(\d+)% \((\d+)/(\d+)\)")
+"""Progress of git: ``remote: Counting objects: 40% (4/10)``."""
+
 # What git itself writes into the configuration of a mirror; `tagopt` is of newer versions (2.55 has it, 2.39 has not).
 # Anything else may make git run something.
 _MIRROR_KEYS = re.compile(

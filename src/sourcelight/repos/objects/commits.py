@@ -24,6 +24,8 @@ LAST_SECOND = 253_402_300_799
 """The last second of the year 9999. Dates of later years are taken for it: neither Python nor pandas can hold them."""
 
 _DATE = re.compile(rb"(\d+) ([+-]\d+)")
+"""Seconds since 1970 and the offset from UTC: ``1767225600 +0100``."""
+
 _MAX_OFFSET = (1 << 31) - 1
 """The largest number in an offset, as git reads it: a signed integer of 32 bits."""
 

@@ -20,9 +20,12 @@ SITE_ADMINISTRATOR = "Site Administrator"
 # Rows of the first migration; they are never renumbered, because grants refer to them.
 USER_ID, ADMINISTRATOR_ID = 1, 2
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
+"""The name of a role: 1 to 64 characters, without blanks at its ends."""
 
 OWNER = "owner"
 _ACCOUNT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
+"""The name of an account, which is a part of addresses and logs."""
+
 SESSION_S = 12 * 3600
 """Lifetime of a browser session: a working day with its breaks."""
 

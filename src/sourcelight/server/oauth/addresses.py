@@ -32,10 +32,14 @@ _FOREIGN = frozenset({
 """Schemes of the system, which an application must not be given."""
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+"""The scheme of an address (RFC 3986, 3.1)."""
+
 _UNFIT = re.compile(r"[\x00-\x20\x7f-\uffff\"<>\\^`{|}]")
 """Characters that no address has unescaped (RFC 3986, 2)."""
 
 _UNFIT_HOST = re.compile(r"[^a-z0-9.:_-]")
+"""Characters that no host has."""
+
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 PREFIX = "/.auth"

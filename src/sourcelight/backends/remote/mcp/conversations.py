@@ -32,8 +32,14 @@ _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
 """The first line of an answer in Markdown: ``Link: https://code.example.com/deepsearch/4cb2``."""
 
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
+"""Fields between two lines of ``---`` at the start of a text."""
+
 _QUESTION = re.compile(r"^# (.+)$", re.MULTILINE)
+"""The heading that a question is in the text of a conversation."""
+
 _CONVERSATION = re.compile(r"/deepsearch/([^/?#]+)$")
+"""The end of an address of a conversation: ``/deepsearch/4f2a…``."""
+
 _BACKSLASH = re.compile(r"\\([\\`*\[\]<>|])")
 r"""An escaped character of a label: ``\[`` in ``[values\[0\]](…)``."""
 

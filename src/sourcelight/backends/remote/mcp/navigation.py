@@ -20,6 +20,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of_rows
 
 _HEX = re.compile(r"[0-9a-f]{40}")
+"""A commit."""
 
 _MAX_REFERENCES = 10_000
 """References to ask for where a service has a limit without saying how large it may be."""

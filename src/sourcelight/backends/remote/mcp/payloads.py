@@ -36,7 +36,11 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
 """Keys of lists of objects, each with its alternative required fields."""
 
 _HEX = re.compile(r"[0-9a-f]{40}")
+"""A commit."""
+
 _AT_REVISION = re.compile(r"@(?=[^/@]+(?:/|$))")
+"""The ``@`` before the revision of an address: ``name@v1/-/blob/a.py``."""
+
 _ESCAPED_LINES = re.compile(r"\?(L\d+(?:-\d+)?)$")
 """The query of an address whose question mark a service wrote as ``%3F``."""
 
@@ -46,6 +50,7 @@ _REPOSITORY = re.compile(rf"repository not found: (\S[^\n]*?){_NEAR}")
 _REVISION = re.compile(rf"revision not found: ([^\s@][^\n@]*)@([^\n]*?){_NEAR}")
 _PATH = re.compile(r"path not found in ([^\n@]+?)(?:@([^\n]*?))?: ([^\n]*?)(?:; ([^\n]*))?")
 _TOO_LARGE = re.compile(r"too (?:large|big|long)|exceeds|128 ?ki?b|131,?072", re.IGNORECASE)
+"""Words of an error that says that a file is too large for one answer, for which services document 128 KiB."""
 
 NO_MORE = "The service returns no more than these."
 """The notice of a truncated answer whose rest the service doesn't return."""

@@ -12,14 +12,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _HEADING = re.compile(r"# (.+) \u2013 (.+)")
+"""The line above the lines of a file: its repository and its path, with an en dash between."""
+
 # Nine digits: a column of line numbers holds no more, and `int` refuses thousands.
 _LINE = re.compile(r"(\d{1,9}): ?(.*)", re.DOTALL)
 _REPOSITORY = re.compile(r"(\S+)(?: \[\u2605(\d{1,9})\])?(?: - (.*))?")
+"""A repository in a list: ``owner/name [★12] - description``."""
+
 _NOTE = re.compile(r"\((.*)\)")
+"""A remark of the service about its list."""
+
 _BULLET = re.compile(r"^[-*\u2022] ")
+"""The mark of an item of a list."""
+
 _FENCE = re.compile(r"```\w*")
+"""The line before or after code."""
+
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
+"""The start of a page of HTML or XML."""
+
 _SENTENCE = re.compile(r"[A-Z][^/\n]*(?: [^/\n ]+){3}[.!]")
+"""A sentence, which no list has as a line: at least four words, a capital letter and a full stop."""
 
 _MAX_EMPTY_LINES = 3
 """Lines of an answer without rows: services add a hint or two to the sentence. A longer text may be a file."""
@@ -29,6 +42,8 @@ _NOTHING = re.compile(
     r"|contributors?|changes|diffs?|found)\b|symbol not found)",
     re.IGNORECASE,
 )
+"""A text that means an empty answer: ``No results found.``"""
+
 _TROUBLE = re.compile(
     r"tim(?:ed|e) ?-?out|error|fail|unavailable|could ?n[o']t|can(?:no|')t|denied|permission|rate|missing|backend|later"
     r"|unauthori[sz]ed|not ready|incomplete",

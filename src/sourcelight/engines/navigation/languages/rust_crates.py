@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 _ROOTS = frozenset({b"mod.rs", b"lib.rs", b"main.rs"})
 _SECTION = re.compile(rb"^\[+([\w.-]+)\]+", re.MULTILINE)
+"""A heading of a manifest: ``[package]``."""
+
 _NAME = re.compile(rb'^name\s*=\s*"([^"]+)"', re.MULTILINE)
+"""``name = "retry"``."""
+
 _PATH = re.compile(rb'^path\s*=\s*"([^"]+)"', re.MULTILINE)
+"""``path = "src/lib.rs"``."""
+
 _MOD = rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+NAME[ \t]*;"
 
 _MAX_PARENTS = 32

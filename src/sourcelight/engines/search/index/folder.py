@@ -23,6 +23,7 @@ SIDE_TABLES = ("symbols", "terms", "subjects")
 """Kinds of tables beside shards; ``<kind>.json`` maps each shard to its table, and for subjects each commit."""
 
 _SIDE_NAME = re.compile(r"([a-z]+)-[0-9a-f]+")
+"""The name of a table: its kind, and the hash of its content."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ _CONVENTIONAL = re.compile(r"^(?P<type>[A-Za-z]{2,20})(?:\((?P<scope>[^()]{1,60}
 """A title as Conventional Commits has it: ``feat(api)!: drop the old route``."""
 
 _FOOTER = re.compile(r"^BREAKING[ -]CHANGE:", re.MULTILINE)
+"""The footer of a breaking change (Conventional Commits)."""
 
 _MAX_TITLE = 300
 """Characters of a title that decide: the first words tell, and no title makes the patterns slow."""
@@ -92,13 +93,19 @@ _TITLE_PATTERNS = {kind: re.compile("|".join(patterns), re.IGNORECASE) for kind,
 # What hosts write into the commits of merges and squashes. Sources: their documentation on merge commit messages.
 _MERGED = re.compile(r"^Merge pull request (?:'(?P<title>.*)' \(#(?P<gitea>\d{1,9})\)|#(?P<number>\d{1,9})) from ")
 _BITBUCKET = re.compile(r"^Merged in .{1,300} \(pull request #(?P<number>\d{1,9})\)$")
+"""Subject of a merge of Bitbucket."""
+
 _SQUASHED = re.compile(r"^(?P<title>.*\S)\s+\(#(?P<number>\d{1,9})\)$")
+"""Subject of a squashed pull request: ``Retry twice (#12)``."""
+
 _GITLAB = re.compile(r"^See merge request (?:[\w./+-]{1,300})?!(?P<number>\d{1,9})$", re.MULTILINE)
+"""Line of a merge of GitLab: ``See merge request group/name!12``."""
 
 _MAX_SUBJECT = 1000
 """Characters of a subject in which the end of a title is looked for, which takes long in a longer one."""
 
 _BRANCH = re.compile(r"^Merge (?:remote-tracking )?branch ")
+"""Subject that git proposes for a merge."""
 
 
 def kind_of(title: str, message: str = "") -> str:

@@ -30,6 +30,8 @@ ABOUT = (
 )
 
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
+"""A domain with a dot: ``example.org``."""
+
 _MAX_DOMAIN = 253
 """Characters of a domain, by RFC 1035."""
 
@@ -70,6 +72,7 @@ _MIN_NAME = 3
 """Letters of a name that can show whose a domain is: shorter ones are in many domains by chance."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+"""A word of letters."""
 
 
 def domain_of(address: str) -> str:

@@ -23,6 +23,7 @@ _MAX_PAGES = 10_000
 _MAX_FILES = 100  # of a page, as services document it
 _USUAL_PAGES = frozenset({50, 100})  # of compare_revisions, without and with the largest `first`
 _HEX = re.compile(r"[0-9a-f]{40}")
+"""A commit."""
 
 
 async def compare_revisions(request: ToolRequest) -> ToolResult:

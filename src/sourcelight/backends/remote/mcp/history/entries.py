@@ -33,6 +33,8 @@ _COLUMNS = {
 """Columns by the field of an entry, where a column's name isn't the field's in snake_case."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
+"""A capital letter within a key: the ``N`` of ``authorName``."""
+
 _UTC_OFFSETS = {"author_date": "author_utc_offset_min", "commit_date": "commit_utc_offset_min"}
 _TRAILERS = {"co_authors": CO_AUTHORS, "reviewers": REVIEWERS}
 

@@ -15,7 +15,11 @@ from sourcelight.core.batches.diff_text import HUNK
 from sourcelight.core.batches.git_names import unquote_text
 
 _GIT_NAMES = re.compile(r'diff --git ("(?:\\.|[^"\\])*"|a/.+?) ("(?:\\.|[^"\\])*"|b/.+)')
+"""The first line of a file in a patch: ``diff --git a/old.py b/new.py``, with quotes around unusual names."""
+
 _SIMILARITY = re.compile(r"similarity index (\d{1,3})%")
+"""A line of the header of a renamed file: ``similarity index 97%``."""
+
 _NO_FILE = "/dev/null"  # git's name for the missing side of a new or a deleted file
 
 

@@ -34,6 +34,8 @@ _FIELD = re.compile(
     r"|title|merge|parents)\**: ?\**\s*(.*)",
     re.IGNORECASE,
 )
+"""A field of a commit: ``Author: Ann <ann@example.org>`` or ``- **Date**: 2026-03-02``."""
+
 _MESSAGE_FIELDS = frozenset({"message", "subject", "title"})
 _DATE_KEYS = {"date": "authorDate", "authordate": "authorDate", "commitdate": "committerDate"}
 _TEXT_KEYS = {"repository": "repo", "repo": "repo", "url": "url", "link": "url"}
@@ -42,7 +44,11 @@ _TEXT_KEYS = {"repository": "repo", "repo": "repo", "url": "url", "link": "url"}
 _REPOSITORY = re.compile(
     r"(?:#{1,6} +|\*\*|repo(?:sitory)?: *)(?P<repo>[\w.~-]+(?:/[\w.~-]+)+)\**:?(?: \([^)]*\))?:?", re.IGNORECASE
 )
+"""The heading above commits of a repository: ``## github.com/owner/name (3 commits):``."""
+
 _PERSON = re.compile(r"(?P<name>.*?)\s*<(?P<email>[^<>]*)>\s*")
+"""``Ann <ann@example.org>``."""
+
 _AUTHOR_AND_DATE_PATTERNS = (
     re.compile(r"(?P<subject>.+?) \((?P<author>[^(),]+), (?P<date>[^()]+)\)"),
     re.compile(r"(?P<subject>.+?) [-\u2013\u2014] (?P<author>[^,]+), (?P<date>\S.*)"),
@@ -50,19 +56,30 @@ _AUTHOR_AND_DATE_PATTERNS = (
     re.compile(r"(?P<subject>.+?) \((?P<date>[^()]+)\) <(?P<author>[^<>]+)>"),
 )
 _COUNT = re.compile(r"(?:found|showing|returned|first)\D{0,40}?(\d[\d,]*)(?: (?:of|out of) (\d[\d,]*))?", re.IGNORECASE)
+"""How many entries there are: ``Showing 10 of 25``."""
+
 _NOTE = re.compile(r"\((?!cherry picked)(.*(?:more|cut|truncat|limit|omitted|left out).*)\)", re.IGNORECASE)
+"""A line in parentheses about what is missing: ``(12 more commits)``."""
+
 _DIFF_START = re.compile(r"diff --git |--- \S|`{3,}(?:diff|patch)\s*$|@@ -\d")
+"""The first line of a diff."""
+
 _COMPARING = re.compile(
     r"(?:compar\w+|diff)\b\D*?(?P<base>[^\s.]\S*?)(?:\.{2,3}| (?:to|and|with|\u2192|->) )(?P<head>\S+)",
     re.IGNORECASE,
 )
+"""The revisions of a comparison: ``Comparing v1..v2`` or ``Diff between v1 and v2``."""
+
 _CURSOR = re.compile(r"\(?(?:end ?cursor|next ?cursor|after)\b\W*[:=]\W*(?P<cursor>[\w+/=.:-]+)", re.IGNORECASE)
+"""The cursor of the next page: ``(next cursor: a3f0)``."""
+
 _STATUS = re.compile(
     r"(?:[-*] )?(?P<status>[AMDTRC](?=\d{0,3}\s)|(?:added|modified|changed|deleted|removed|renamed|copied)(?=:))"
     r"\d{0,3}:?\s+`?(?P<path>[^`\t]+?)`?"
     r"(?:(?:\t| -> | => )(?P<new>\S.*?))?(?: \(?\+(?P<added>\d+),? ?[-\u2212](?P<removed>\d+)\)?)?",
     re.IGNORECASE,
 )
+"""A changed file: ``M src/retry.py``, ``renamed: a.py -> b.py (+3, -1)``."""
 
 _STATUSES = {
     "A": "added", "M": "modified", "D": "deleted", "T": "type changed", "R": "renamed", "C": "copied",
@@ -76,6 +93,7 @@ _CONTRIBUTOR = re.compile(
     r"(?:[-\u2013\u2014:|,(]{1,20}+\s*+|(?<=\s))(?P<count>\d[\d,]*)(?: commits?)?\b(?P<rest>.*)"
 )
 _PERIOD = re.compile(r"first:? (\S{1,60}?)[,;)]? .{0,100}?last:? ([^\s,;)]+)", re.IGNORECASE)
+"""The first and last commit of a contributor: ``first: 2019-02-01, last: 2026-03-02``."""
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ _MAX_PLUGIN_BYTES = 10_000
 """Maximum bytes of a ``pytest_plugins`` list to read."""
 
 _PLUGIN = re.compile(rb"""["']([\w.]+)["']""")
+"""The name of a plugin in quotes: ``"tests.fixtures"``."""
 
 
 class Fixtures(PythonAnnotations):
