@@ -34,13 +34,11 @@ from sourcelight.core.errors import (
 )
 from sourcelight.core.markup.counts import format_wait
 
+# Visible characters of ASCII.
 _TOKEN = re.compile(r"[\x21-\x7e]+")
-"""A token: visible characters of ASCII."""
-
+# Name and value of a header (RFC 9110, 5.6.2 and 5.5): printable ASCII, without a newline.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
-"""Name and value of a header (RFC 9110, 5.6.2 and 5.5): printable ASCII, without a newline."""
-
 _TOO_MANY_REQUESTS = 429
 _STREAM_PATH = "/.api/search/stream"
 

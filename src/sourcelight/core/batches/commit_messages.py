@@ -74,6 +74,7 @@ _NAMED_KEY = re.compile(
 """``Fixes NET-12`` or ``Jira: NET-12``."""
 
 _UPPER_KEY = re.compile(_KEY, re.ASCII)
+"""A key in capitals: ``ABC-12``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ _MODE = re.compile(r"(old mode|new mode|new file mode|deleted file mode) ([0-7]{
 
 _BINARY = ("Binary files ", "GIT binary patch")
 _IS_BINARY = re.compile(rf"^(?:{'|'.join(_BINARY)})", re.MULTILINE)
+"""A line of a binary patch."""
 
 
 @dataclass(frozen=True, slots=True)

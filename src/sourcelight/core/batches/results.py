@@ -32,6 +32,7 @@ _ADDRESS = re.compile(
     r"/(?P<repository>[^?]+?)(?:@(?P<commit>[0-9a-f]{40,64}))?(?:/-/(?P<kind>blob|tree|commit)/(?P<rest>.*))?",
     re.DOTALL,
 )
+"""The path of an address: ``/owner/name@1f4c…/-/blob/src/retry.py``."""
 
 
 def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -15,8 +15,14 @@ NOTEBOOK_LANGUAGE = "Jupyter Notebook"
 # Possessive: two runs of spaces side by side share them in as many ways as there are spaces.
 _ITEM = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"\s*+(?:,\s*+)?')
 _VALUE = re.compile(r'\s*+(?:"(?:[^"\\]|\\.)*+"\s*+:\s*+)?+(?:\[\s*+)?"((?:[^"\\]|\\.)*+)"\s*+(?:[\],]++\s*+)?')
+"""A line of JSON with one string, which may have a key before it, or be an item of a list: ``"source": ["import re",``.
+"""
+
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+"""A string of JSON."""
+
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+"""An escape in a string, of which two together write a character beyond U+FFFF."""
 
 
 class ShownLine(NamedTuple):

@@ -27,6 +27,8 @@ _STRING, _CONTAINER, _OPENING, _SCALAR = 1, 2, 3, 4
 """Groups of the pattern of a value."""
 
 _KEY = re.compile(_WHITE + b'"')
+"""The start of a key, of what is behind it, and of what is behind a value."""
+
 _COLON = re.compile(_WHITE + b":")
 _NEXT = re.compile(_WHITE + rb"([,}\]])")
 # Possessive quantifiers store no states for backtracking, so a list of a million numbers takes no memory.
@@ -37,6 +39,8 @@ _BACKSLASH = ord("\\")
 _ESCAPE = re.compile(
     rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))", re.DOTALL
 )
+"""An escape in a string, of which two together write a character beyond U+FFFF."""
+
 _SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
 _REPLACEMENT = "\ufffd".encode()
 _SURROGATES = range(0xD800, 0xE000)

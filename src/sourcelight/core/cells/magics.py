@@ -57,6 +57,7 @@ _INDENT = re.compile(rb"(?:[ \t]*+\n)*+([ \t]++)\S")
 """Blank lines, then the indentation of the first line with text."""
 
 _BODY = re.compile(rb"[^\n]")
+"""Every byte but newlines."""
 
 
 def mask_magics(source: bytes, language: str) -> bytes:

@@ -21,18 +21,38 @@ MARKER = r"^(?:[ \t]*jupytext:|(?:`{3,}|~{3,})[ \t]*\{(?:code|raw)-cell\})"
 """A line that each Markdown notebook has, as RE2 and Python read it."""
 
 _HEADER = re.compile(rb"\A(<!--[ \t]*\r?\n\s*)?---[ \t]*\r?\n((?:.*\n)*?)---[ \t]*\r?(?:\n|\Z)")
+"""The header in YAML, between two lines of dashes, which may be in a comment."""
+
 _HEADER_END = re.compile(rb"(?:.*\n)*?.*-->.*(?:\n|\Z)")
+"""The end of that comment."""
+
 _JUPYTEXT = re.compile(rb"^[ \t]*jupytext:", re.MULTILINE)
+"""The key below which jupytext writes."""
+
 _FORMAT = re.compile(rb"^[ \t]*format_name:[ \t]*['\"]?(\w+)", re.MULTILINE)
+"""The format and its version: ``format_name: myst``."""
+
 _VERSION = re.compile(rb"^[ \t]*format_version:[ \t]*['\"]?([\d.]+)", re.MULTILINE)
 _LANGUAGE = re.compile(rb"^[ \t]+(?:language|main_language|default_lexer|name):[ \t]*['\"]?([\w+#-]+)", re.MULTILINE)
+"""The language of the kernel: ``language: python``."""
+
 _SPLIT_AT_HEADING = re.compile(rb"^[ \t]*split_at_heading:[ \t]*true\b", re.MULTILINE)
+"""An option: each heading begins a cell."""
 
 _FENCE = re.compile(rb"(`{3,}|~{3,})[ \t]*([^\n]*)")
+"""The line before code, with what is behind the fence."""
+
 _CELL_INFO = re.compile(rb"\{(code|raw)-cell\}[ \t]*([^\s]*)")
+"""The info of a cell in MyST: ``{code-cell} ipython3``."""
+
 _ANY_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})([^\n]*)")
+"""A fence of Markdown, which may be indented."""
+
 _BREAK = re.compile(rb" {0,3}\+{3}(?:[ \t+].*)?\r?$")
+"""A line that separates cells of Markdown: ``+++``."""
+
 _RULE = re.compile(rb"-{3,}")
+"""The line before and after options in YAML."""
 
 _KERNEL_LANGUAGES = (
     "bash", "c#", "c++", "clojure", "coconut", "cs", "csharp", "cython", "f#", "fs", "fsharp", "gnuplot", "go",
@@ -45,9 +65,17 @@ _KERNEL_LANGUAGES = (
 
 _FENCE_NAMES = [*_KERNEL_LANGUAGES, *(name.upper() for name in _KERNEL_LANGUAGES)]
 _REGION = re.compile(rb"<!--\s*#(region|markdown|md|raw)(.*)-->\s*$")
+"""The comment around a cell: ``<!-- #region -->``."""
+
 _BLANK = re.compile(rb"\s*$")
+"""A line of blanks."""
+
 _ACTIVE = re.compile(rb"\bactive=\"([^\"]*)\"")
+"""The formats in which a cell is code: ``active="ipynb,py"``."""
+
 _NO_CELL = re.compile(rb"(?:^|\s)\.noeval(?:\s|$)")
+"""The class of code that is no cell: ``.noeval``."""
+
 _IPYTHON = {"ipython": "Python", "ipython2": "Python", "ipython3": "Python", "ir": "R"}
 
 

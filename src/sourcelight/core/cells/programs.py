@@ -24,6 +24,7 @@ DEFAULT_LANGUAGE = "Python"
 """The language of a notebook that names none."""
 
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+"""An escape in a string, of which two together write a character beyond U+FFFF."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ MARKER = r"^[ \t]*(?:#|//|--)[ \t]*%%(?:[ \t].*)?\r?$"
 """Marker of a cell in a percent script, for RE2 and Python: ``# %%``, with a title, a kind and options."""
 
 _MARKER = re.compile(MARKER.encode(), re.MULTILINE)
+"""The line before a cell: ``# %%``."""
 
 # Applied to a marker alone, where everything is behind its `%%`.
 _KIND = re.compile(rb"\[(markdown|md|raw)\]")
@@ -35,6 +36,8 @@ _CHUNK = re.compile(rb"^[\t >]*(`{3,})[ \t]*\{([a-zA-Z0-9_]+)(?:[ ,\t][^\n]*)?\}
 """The line that opens a chunk: three backticks and ``{r, echo=FALSE}``."""
 
 _FENCE = re.compile(rb"^[\t >]*(`{3,})[ \t]*\r?$", re.MULTILINE)
+"""The end of a chunk of R Markdown."""
+
 _OWN_KEY = re.compile(rb"^(?!jupyter:|---|[ \t\r\n#]).", re.MULTILINE)
 """The start of a key of the outermost level that isn't ``jupyter:``, such as ``title: Retries``."""
 

@@ -38,6 +38,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,30}")
 """The language behind the fence of a code block: ``c++``."""
 
 _TICKS = re.compile(r"`+")
+"""A run of backticks."""
 
 # Renderers beyond CommonMark support bare addresses, formulas, attributes and more; `!` and `&` depend on the next
 # characters.

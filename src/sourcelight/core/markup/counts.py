@@ -25,7 +25,10 @@ _TOKENS_PER_HEX_DIGIT = 0.6
 """Tokens of a long number in hexadecimal digits, such as a commit, divided by its digits."""
 
 _EAST_ASIAN = re.compile(r"[\u2e80-\uffff]")
+"""Characters of which tokenizers have one or two in a token."""
+
 _BEYOND_BMP = re.compile(r"[\U00010000-\U0010ffff]")
+"""Characters that take up to three tokens, such as emoji."""
 
 
 def count_of(count: int, noun: str) -> str:

@@ -17,8 +17,14 @@ _UNSEEN = re.compile(
 NO_MATH = "tex2jax_ignore mathjax_ignore"
 """Classes of HTML in which MathJax 2 and its successors don't typeset what stands between two dollar signs."""
 _BACKTICKS = re.compile("`+")
+"""A run of backticks."""
+
 _LABEL_SPECIAL = re.compile(r"[\\`*\[\]<>|]")
+"""Characters that mean something within the label of a link."""
+
 _TAG = re.compile(r"<[^>]*>")
+"""A tag of HTML."""
+
 _SINGLE_MARKS = str.maketrans("“”„‟", "\u2018\u2019\u201a\u201b")
 
 MAX_NAME_CHARS = 80
@@ -32,7 +38,11 @@ _PLAIN_NAME = re.compile(
 _SCHEMES = frozenset({"http", "https"})
 
 _BAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>`{}|^\u2000-\u206f\ud800-\udfff]")
+"""Characters that no address has: blanks, quotes, brackets, and marks that hide or reorder text."""
+
 _FRAGMENT = re.compile(r"#[A-Za-z0-9_.:-]*")
+"""An address within the page: ``#L12``."""
+
 _PORTS = {"http": 80, "https": 443}
 
 

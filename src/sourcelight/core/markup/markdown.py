@@ -28,6 +28,8 @@ Resolve: TypeAlias = Callable[[str], str]
 ShowLink: TypeAlias = Callable[[str, str, str], str]
 
 _STOP = re.compile(r"[.,;:!?)]+")
+"""Punctuation behind a link."""
+
 _MAX_CELLS = 256  # a table of 20,000 columns takes the parser 4 s
 _TAGS = {
     "blockquote_open": "<blockquote>\n",

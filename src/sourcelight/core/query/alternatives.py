@@ -23,6 +23,7 @@ _MAX_ALTERNATIVE_PARTS = 1_000_000
 DEFAULT_TYPES = ("file", "path", "repo")
 _BOOSTED = frozenset({"file", "path"})
 _SPACES = re.compile(f"[{WHITE}]+")
+"""Blanks between words."""
 
 Expression: TypeAlias = Pattern | And | Or
 """A node that may be a part of an expression of patterns."""

@@ -15,6 +15,8 @@ _MAX_CHARS = 200
 """Characters of a date; no form of a date has as many."""
 
 _YEAR_OR_MONTH = re.compile(r"(?:19|20)\d\d(-\d\d)?", re.ASCII)
+"""``2026`` or ``2026-03``."""
+
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 _WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
@@ -31,26 +33,49 @@ _SECONDS_OF_UNIT = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3
 # Go's syntax for durations, which the reference has; both characters for micro are in use.
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:ns|us|µs|μs|ms|s|m|h))+)\Z", re.ASCII)
 _DURATION_PART = re.compile(r"(\d++(?:\.\d*+)?|\.\d++)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+"""A part of a duration: ``1.5h``."""
+
 # The nanoseconds of a duration are an int64 in Go.
 _MAX_DURATION_S = 2**63 / 1e9
 _UNITS = "minute|hour|day|week|month|year"
 _MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + ")"
 
 _EPOCH = re.compile(r"(\d{5,})(?: ([+-])(\d\d)(\d\d))?")
+"""Seconds since 1970, as git writes them: ``1767225600 +0100``."""
+
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?)? ?([Zz]|([+-])(\d\d):?(\d\d))?", re.ASCII
 )
+"""``2026-03-02``, ``2026-03-02T09:05:40Z`` or ``2026-03-02 09:05:40 +01:00``."""
+
 _MAIL = re.compile(
     rf"[a-z]{{3}}, (\d{{1,2}}) ({_MONTH}) (\d{{4}}) (\d\d):(\d\d):(\d\d) (?:([+-])(\d\d)(\d\d)|gmt|utc)", re.IGNORECASE
 )
+"""The form of e-mail: ``Mon, 2 Mar 2026 09:05:40 +0100``."""
+
 _DOTTED = re.compile(r"(\d{4})\.(\d\d)\.(\d\d)", re.ASCII)
+"""``2026.03.02``."""
+
 _SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})", re.ASCII)
+"""``3/2/2026``, the month first."""
+
 _GERMAN = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", re.ASCII)
+"""``2.3.2026``, the day first."""
+
 _MONTH_FIRST = re.compile(rf"\b({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.IGNORECASE | re.ASCII)
+"""``March 2nd, 2026``."""
+
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+({_MONTH}),?\s+(\d{{4}})\b", re.IGNORECASE | re.ASCII)
+"""``2 March 2026``."""
+
 _AGO = re.compile(rf"(\d{{1,6}}|{'|'.join(_NUMBERS)})\s+({_UNITS})s?\s+ago", re.ASCII)
+"""``3 weeks ago`` or ``a year ago``."""
+
 _LAST = re.compile(r"(?:(?:last|past|previous)\s+)?([a-z]+)", re.ASCII)
+"""``last monday``, ``yesterday``."""
+
 _CLOCK = re.compile(r"(?:at\s+)?(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm)?", re.ASCII)
+"""``at 9:05 pm``."""
 
 
 def date_advice(text: str) -> str:

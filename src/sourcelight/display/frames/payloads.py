@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _LINK = re.compile(r"\[(?P<label>[^\]\n]*)\]\((?P<link>[^()\s]+)\)")
+"""A link of Markdown."""
+
 _BLOB = re.compile(r"(?:https?://[^/]+)?/(?P<repository>.+?)(?:@(?P<revision>[^/]+))?/-/blob/(?P<path>[^?#]+)")
+"""The address of a file: ``/owner/name@main/-/blob/src/retry.py``."""
+
 _LINES = re.compile(r"L(\d+)(?:-L?(\d+))?")
 """Lines in the address of a file: ``L12``, ``L12-20``, ``L12-L20``."""
 

@@ -17,6 +17,7 @@ _SYNTAX = re.compile(r"syntax error at or near \"([^\"]*)\"|syntax error at end 
 _SHUT = re.compile(r"disabled by configuration|Permission Error|locked", re.IGNORECASE)
 _TYPES = re.compile(r"No function matches the given name and argument types '([^'(]+)\(([^']*)\)'")
 _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
+"""The kind of an error at the start of its message: ``Binder Error: ``."""
 
 _MAX_COLUMNS = 30
 """Columns of a table that a message lists."""

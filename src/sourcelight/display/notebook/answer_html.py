@@ -76,6 +76,8 @@ OPEN_LINES = 24
 _RELATIVE = re.compile(r"`[^`\n]*`|\[((?:\\.|[^\[\]\\\n]){0,400})\]\((/[^\s()]*)\)")
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+"""The first or last line of a block of code."""
+
 _MAX_LABEL_CHARS = 300
 _MAX_QUESTION_CHARS = 2_000
 

@@ -44,6 +44,7 @@ _FILTER = re.compile(rf"(?<![\w:])-?(?:{_FIELDS}):(?!:){_VALUE}", re.IGNORECASE)
 _GROUP = re.compile(
     rf"\(\s*+-?(?:{_FIELDS}):{_VALUE}(?:\s++(?:(?:OR|AND)\s*+)?-?(?:{_FIELDS}):{_VALUE})*\s*+\)", re.IGNORECASE
 )
+"""Filters in parentheses: ``(repo:a OR repo:b)``."""
 
 
 @dataclass(frozen=True, slots=True)

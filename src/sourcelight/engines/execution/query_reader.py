@@ -32,6 +32,7 @@ _COMMITS = frozenset({"commit", "diff"})
 """Types of patterns that may be too large."""
 
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
+"""``timeout:30s``, also in a query that can't be parsed."""
 
 
 class QueryReader:

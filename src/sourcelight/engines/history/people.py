@@ -16,8 +16,10 @@ from sourcelight.engines.history.git import git_bytes, mailmap_setting
 Person = tuple[str, str]
 # Names have the spaces around them, as an expression for both would try each share of a run of spaces.
 _LINE = re.compile(r"([^<#]*+)<([^<>]*+)>(?:([^<]*+)<([^<>]*+)>)?\s*+(?:#.*)?")
+# Characters that a line of a mailmap can't have.
 _UNWRITABLE = re.compile(r"[\n\r<>\0]")
 
+# An address that a code host gives for a login: ``12+ann@users.noreply.github.com``.
 _NOREPLY = re.compile(r"(?:\d+\+)?([^@+]+)@users\.noreply\.(?:github\.com|gitlab\.com|codeberg\.org)", re.IGNORECASE)
 
 _SHARED_LOCALS = frozenset(

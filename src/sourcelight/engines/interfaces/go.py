@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _PRIVATE = frozenset({"internal", "vendor", "testdata"})
 _RECEIVER_NAME = re.compile(r"^func \(\w+ ")
+"""The name of a receiver: ``func (c *Client)``."""
 
 
 def is_public_path(path: str) -> bool:

@@ -33,6 +33,8 @@ _MODIFIERS = (
     "volatile", "synchronized", "native", "strictfp",
 )  # fmt: skip
 _FINAL = re.compile(r"\bfinal ")
+"""The word ``final`` of a parameter, which callers do not see."""
+
 _FIELDS = {"field_declaration": "field", "constant_declaration": "constant"}
 
 

@@ -29,7 +29,10 @@ _TOOLING = re.compile(
 )
 
 _SPACE = re.compile(r"\s+")
+"""Blanks and newlines."""
+
 _INNER = re.compile(r"(?<=[(\[]) | (?=[)\],;])|,(?= [)\]])")
+"""Blanks within brackets, and a comma at their end."""
 
 
 def is_tooling(path: str) -> bool:

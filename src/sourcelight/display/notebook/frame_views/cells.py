@@ -25,6 +25,8 @@ _TITLE_CHARS = 500
 """Characters of the text that the mouse shows."""
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+"""A commit (SHA-1 or SHA-256)."""
+
 _PATHS = frozenset({"path", "old_path", "other_path", "directory"})
 
 _DAYS = frozenset({"first_date", "last_date", "oldest_date", "newest_date"})

@@ -63,7 +63,11 @@ _UNBROKEN_CHARS = 24
 """Characters of a text that is never broken."""
 
 _TAG = re.compile(r"(<[^>]*>)")
+"""A tag of HTML."""
+
 _BREAK = re.compile(r"(?<=[/_@.+-])(?=\w)")
+"""Behind separators of paths and names, where a line may break."""
+
 TextRun = tuple[str, bool]
 
 

@@ -21,7 +21,11 @@ from sourcelight.core.query.syntax.lexer import Lexer, RawPattern
 from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
 
 _IN_GROUP = re.compile(r"\(+(-?)([A-Za-z]+):")
+"""A filter behind parentheses: ``(-repo:``."""
+
 _SLASHED_TEXT = re.compile(r"(?:[^\\/]+|\\.)*", re.DOTALL)
+"""A text between slashes, up to the second slash."""
+
 # Two backslashes, or six, are one that escapes the next character; of three, the last escapes it already.
 _DOUBLED = re.compile(r"(?<!\\)(?:\\{4})*\\{2}(?!\\)")
 

@@ -28,14 +28,24 @@ from sourcelight.engines.execution.plan import finds_only_repositories
 # Lower case only: in upper case, an operator is written on purpose.
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
 _EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)
+"""An operator at the start or end of a query, where it has only one operand."""
+
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|/(?:[^/\\\s]|\\.)+/')
+"""A text in quotes, or a regular expression between slashes."""
+
 # No `::`, `:/` or `:\` after the name, as in `std::string`, addresses and paths of Windows.
 _LIKE_FILTER = re.compile(r"(-?)([A-Za-z][A-Za-z.]{0,20}):(?![:/\\])(\S+)\Z")
 _LOOKS_REGEXP = re.compile(r"\.[*+]|\\[wWdDsSb]|\[[^\]]+\][*+?]?|\w\|\w|\(\?|\w[+*]\w")
+"""Signs of a regular expression: ``.*``, ``[a-z]+``, ``a|b``."""
+
 # A dot between letters or digits, as in `setup.py`: such a dot is rarely meant as any character.
 _BARE_DOT = re.compile(r"(?<=[A-Za-z0-9_-])\.(?=[A-Za-z0-9])")
 _GLOB = re.compile(r"(?:^|/)\*|\*\.\w|\*\*")
+"""Signs of a glob: ``**``, ``*.py``."""
+
 _LIKE_PREDICATE = re.compile(r"(?i)(?<![^\s(])-?(repo|r|file|f|path):((?:has|contains)[\w.]*)\(")
+"""A text in the form of a predicate: ``repo:has.owner(``."""
+
 # Result types that each `select:` can convert (query-language reference, select).
 _SELECTABLE = {
     ("repo",): frozenset(fields.RESULT_TYPES),

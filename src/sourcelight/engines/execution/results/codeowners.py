@@ -27,8 +27,13 @@ _MAX_MEMORY_BYTES = 64 * 1024 * 1024
 """Bytes that RE2 may take for the patterns of all rules."""
 
 _SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s.*)?)\Z")
+"""The heading of a section of GitLab: ``^[Documentation][2] @docs``."""
+
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
+"""A word, in which a backslash escapes a blank."""
+
 _TOKEN = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)
+"""A part of a glob: ``**/``, ``*``, ``?``, or one character."""
 
 
 @dataclass(frozen=True, slots=True)

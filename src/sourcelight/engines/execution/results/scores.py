@@ -34,11 +34,17 @@ KIND_SCORES = {
 }  # fmt: skip
 _WEIGHTS = np.array([KIND_SCORES.get(kind, 1.0) for kind in KINDS])
 _TEST = re.compile(r"(^|/)(tests?|testing|testdata|__tests__|spec|fixtures)/|(^|/)test_[^/]*$|[_.-](test|spec)\.\w+$")
+"""Paths of tests."""
+
 _VENDORED = re.compile(r"(^|/)(vendor|node_modules|third[_-]?party|external|deps)/")
+"""Paths of code that others wrote."""
+
 _GENERATED = re.compile(
     r"\.pb\.go$|_pb2(_grpc)?\.py$|\.min\.(js|css)$|\.(js|css)\.map$|[._]generated\.|zz_generated|"
     r"(^|/)(package-lock\.json|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock)$"
 )
+"""Paths of files that a program wrote."""
+
 # A table of all byte values: one gather answers for every span of a batch. Bytes from 0x80 count as letters, since most
 # text that isn't ASCII is words.
 _WORD = np.zeros(257, dtype=np.bool_)

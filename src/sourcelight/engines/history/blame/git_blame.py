@@ -21,6 +21,7 @@ _MAX_CACHED_LINES = 1_000_000
 _DATA_BYTES = 512 << 20
 """Bytes of memory that git may take."""
 
+# The commit of a run of lines, its first line there and here, and its length.
 _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")
 
 

@@ -32,6 +32,7 @@ _PAIRS_OF_A_TREE = 1000
 """Pairs of contents that git compares as files of two trees at a time."""
 
 _OPTIONS = ("-p", "-U0", "--text", "--no-renames", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/")
+# The head of a hunk, or the line before the hunks of a pair.
 _HUNK_OR_FILE = re.compile(rb"\n(?:@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@|diff --git a/(\d+) )")
 
 _MAX_MARK_BYTES = 256

@@ -31,6 +31,7 @@ _DIRECTORY = 0o40000
 _NEW_DIRECTORY = b"~"
 """The directory of the new file; it sorts behind those of removed files, which are numbers."""
 
+# The two trees of a question, or a renamed file.
 _LINE = re.compile(rb"^(?:([0-9a-f]{40}) [0-9a-f]{40}|:[^\t\n]* R\d+\t\"?(\d{10})/.*)$", re.MULTILINE)
 
 

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 # git looks for a NUL among so many bytes (`FIRST_FEW_BYTES` in its xdiff-interface.c).
 _BINARY_BYTES = 8000
+# The head of a hunk.
 _HUNK = re.compile(rb"^@@ -", re.MULTILINE)
 # libgit2 keeps blanks behind the function in the header of a hunk; git drops them.
 _HUNK_END = re.compile(rb"^(@@ -[^\n]*?)[ \t\r\f\v]+$", re.MULTILINE)
 _FILE = b"diff --git "
+# The first line behind the header of a file.
 _BODY = re.compile(rb"^(?:@@ -|Binary files )", re.MULTILINE)
 
 

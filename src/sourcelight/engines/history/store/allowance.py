@@ -42,6 +42,7 @@ EFFORT = 4
 
 _MARK = b"\n" + COMMIT_MARK
 _FILE = b"\n:"
+# The line before the changes of a commit.
 _COMMIT = re.compile(rb"^\x01([0-9a-f]{40})", re.MULTILINE)
 
 

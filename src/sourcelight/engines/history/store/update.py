@@ -40,6 +40,7 @@ from sourcelight.repos.repository import common_dir
 MAX_PINS = 16
 """Maximum number of commits, requested by id, that stay in the history although no ref reaches them."""
 
+# A commit.
 _OID = re.compile(r"[0-9a-f]{40}")
 
 

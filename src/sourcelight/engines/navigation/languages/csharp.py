@@ -54,6 +54,7 @@ _LOCALS = {
     "declaration_expression": "variable",
 }  # fmt: skip
 _SPACE = re.compile(rb"\s+")
+"""Blanks and newlines, which may be around the dots of a name."""
 
 _IDENTIFIER = re.compile(rb"[\w@\x80-\xff]+")
 """``count``, or ``@class`` for a name that is a keyword; letters beyond ASCII count too."""

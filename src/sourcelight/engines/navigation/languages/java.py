@@ -62,6 +62,7 @@ _HOLDERS = frozenset({"class_declaration", "interface_declaration", "enum_declar
 """Nodes with a class body; objects and constants of enums may have one too."""
 
 _SPACE = re.compile(rb"\s+")
+"""Blanks and newlines, which may be around the dots of a name."""
 
 _IDENTIFIER = re.compile(rb"[\w$\x80-\xff]+")
 """``count`` or ``access$000``; letters beyond ASCII count too."""

@@ -26,6 +26,7 @@ _DESCRIPTOR = re.compile(
     r"(?:`((?:[^`]|``)+)`|([\w$+-]+))"  # the name, escaped or plain
     r"(?:\([^()]*\)\.|[.#/:!\])])?$"  # a method, or another suffix
 )
+"""The last descriptor of a symbol, see the grammar of SCIP."""
 
 
 class ScipError(ValueError):

@@ -36,6 +36,8 @@ _MAX_BYTES = 64 << 20
 """Bytes of a file, and of the output of git."""
 
 _NAMES = re.compile(rb"^\+\+\+ (?:b/)?(.*)$", re.MULTILINE)
+"""The line of a patch with the new name of a file: ``+++ b/src/retry.py``."""
+
 _COLUMNS = (
     "repository",
     "commit",
