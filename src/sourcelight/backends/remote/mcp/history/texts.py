@@ -56,7 +56,7 @@ _AUTHOR_AND_DATE_PATTERNS = (
     re.compile(r"(?P<subject>.+?) \((?P<date>[^()]+)\) <(?P<author>[^<>]+)>"),
 )
 _COUNT = re.compile(r"(?:found|showing|returned|first)\D{0,40}?(\d[\d,]*)(?: (?:of|out of) (\d[\d,]*))?", re.IGNORECASE)
-"""How many entries there are: ``Showing 10 of 25``."""
+"""The number of entries: ``Showing 10 of 25``."""
 
 _NOTE = re.compile(r"\((?!cherry picked)(.*(?:more|cut|truncat|limit|omitted|left out).*)\)", re.IGNORECASE)
 """A line in parentheses about what is missing: ``(12 more commits)``."""
