@@ -61,6 +61,7 @@ FORMER_COMMANDS = {
     ("query",): "explain",
     ("admin", "oauth-client", "end-grant"): "admin oauth-client revoke-grant",
 }
+"""Former names of commands, with the current ones."""
 
 
 #: What the validation of typer says, and shorter words for it.
@@ -73,6 +74,7 @@ _VALIDATION_WORDS = (
     (", unable to parse string as an integer", ""),
 )
 _COMMANDS_WITH_TEXT = frozenset({"search", "explain", "ask"})
+"""Commands with an argument that may start with a dash."""
 
 
 @app.callback()

@@ -52,6 +52,7 @@ Exclude = Annotated[
 ]
 
 _FORMATS = (".html", ".md", ".pdf")
+"""Suffixes of a file that a report is written to."""
 
 
 class TableFormat(StrEnum):

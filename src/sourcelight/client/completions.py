@@ -25,6 +25,7 @@ _COLUMNS = {
     "author": ("author", "committer"),
     "path": ("path",),
 }
+"""Columns of DataFrames that have names of each kind."""
 
 
 class Completions:

@@ -51,6 +51,7 @@ _KEEPS_NOTHING = frozenset(
         "explain",
     }
 )
+"""Methods after which ``last`` has no partial result."""
 
 P = ParamSpec("P")
 

@@ -47,6 +47,7 @@ PAGE_CURSOR = "page_cursor"
 """Mark of an argument that is the start or end of a page of rows."""
 
 _JSON_TYPES: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
+"""The type in a JSON Schema of each type of Python."""
 
 _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),

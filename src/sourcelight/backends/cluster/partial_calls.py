@@ -26,6 +26,7 @@ _STEP_S = 0.1
 """Seconds between looks at the cancellation while the workers work."""
 
 _DATES = ("after", "before")
+"""Arguments that may be relative, such as ``2 weeks ago``: all workers must read them as one time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _END = object()
 _GROUPS: tuple[GroupBy, ...] = ("repository", "language", "path")
+"""Columns by which the engine counts, in its order."""
 
 
 def open_engine(  # noqa: PLR0913 - its parameters, each by name

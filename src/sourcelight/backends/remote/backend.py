@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 # Parts of a regular expression that may match a newline. A false positive only costs some bytes.
 _MAY = re.compile(r"\n|\\[nsWDpPxC0-7]|\[\^|\[:|\(\?[a-zA-Z]*s")
 _CHUNK = ("chunk", "chunk_start_line", "truncated", "chunk_offset")
+"""Columns of chunks."""
 
 # The limit of httpx2 and of `sourcelight serve`.
 _MAX_ADDRESS_BYTES = 65_536

@@ -152,6 +152,8 @@ _SERVE_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "--config": ("config", _path),
     "--worktree": _WORKTREE,
 }
+"""The setting of each option of ``serve``, and the function that reads its value."""
+
 _SEARCH_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "-n": ("limit", _limit),
     "--limit": ("limit", _limit),
@@ -160,3 +162,4 @@ _SEARCH_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "--pattern-type": ("pattern_type", _one_of("standard", "keyword", "regexp", "literal", "ast-grep")),
     "--worktree": _WORKTREE,
 }
+"""The same for ``search``."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="BlockingSearches")
 
 _COUNTABLE = ("repository", "language", "path")
+"""Columns by which matches can be counted."""
 
 
 def usage_error(message: str) -> Exception:

@@ -19,6 +19,7 @@ from sourcelight.core.wire.request import SearchRequest
 _UNTOLD = "{name} doesn't report which repositories and files the query selects; this is how the client parses it."
 
 _ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
+"""Filters of which any one has to match; of all others, each has to."""
 
 
 class QueryExplanation:

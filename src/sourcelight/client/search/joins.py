@@ -27,6 +27,8 @@ _SHOW_AFTER_S = 0.5
 """Seconds before a bar appears, so that a quick join shows none."""
 
 _PLACE = ["repository", "commit", "path"]
+"""Columns of matches that name a file."""
+
 _BLAME = {
     "commit": "blame_commit",
     "author": "blame_author",
@@ -43,6 +45,7 @@ _LAST = {
     "commit_date": "last_commit_date",
     "subject": "last_subject",
 }
+"""Names in matches of the columns of `blame`, and of `last_changes`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ _MAX_PIECES = 16
 """Maximum parts of one split by names; each is a query of its own."""
 
 _FILES = frozenset({"file", "path", "symbol"})
+"""Types of rows that have a path and a language."""
 
 _Filter: TypeAlias = tuple[str, str]
 """A field, with a dash in front when negated, and its value."""

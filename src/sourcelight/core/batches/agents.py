@@ -34,6 +34,7 @@ _MAX_TRACE_CHARS = 200
 
 _CO_AUTHOR = "co-authored-by"
 _ASSISTED = frozenset({"assisted-by", "generated-by"})
+"""Trailers that name an assistant."""
 
 CANDIDATE_PATTERN = (
     "co-authored-by|assisted-by|generated-by|amp-thread-id|claude-session|copilot-session|agent-logs-url|"

@@ -24,6 +24,7 @@ from sourcelight.core.batches.schema import FILE_KEYS, SERVICE, Column, CopiedKe
 Array = Any
 
 _INT8, _INT32, _STRING, _LIST = pa.int8(), pa.int32(), pa.string(), pa.list_(pa.int32())
+"""Types of codes and values of the usual columns."""
 
 
 def repeats(counts: AnyArray) -> AnyArray:

@@ -60,6 +60,7 @@ _SIDES = {"+": "added", "-": "removed", " ": "context", "": "context"}
 """Side of a line by its sign. Some services strip the space of an empty line."""
 
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
+"""The first character of a line, by its side."""
 
 WireRange: TypeAlias = tuple[int, int, int]
 """A range of the wire: number of the line, first character in it, length; in code points."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 _LISTS = frozenset({"repos", "authors", "files", "revisions", "messageTerms", "contentTerms"})
+"""Arguments with several values, which an address has as one each."""
 
 TIES = ("repository", "directory", "path", "other_path", "author", "author_email")
 """Columns that distinguish groups, in the order in which they break ties; text by code points, null last."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import Int64Array, arrow_array, to_filled, to_numpy
 
 _SPANS = ("start", "end", "byte_start", "byte_end")
+"""Columns with a list for each row."""
 
 _ASCII_END = 0x80
 """The first byte beyond ASCII."""
@@ -22,6 +23,7 @@ _PROBE = 1 << 16
 """Bytes that are checked for ASCII at a time."""
 
 _CUT_COLUMNS = (("start", "end"), ("byte_start", "byte_end"))
+"""Pairs of these columns with starts and ends."""
 
 _MIN_CODED_ROWS = 16
 """Rows of a dictionary column below which Arrow's own conversion takes less time."""

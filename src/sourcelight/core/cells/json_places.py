@@ -42,6 +42,8 @@ _ESCAPE = re.compile(
 """An escape in a string, of which two together write a character beyond U+FFFF."""
 
 _SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
+"""The character of each escape with a letter."""
+
 _REPLACEMENT = "\ufffd".encode()
 _SURROGATES = range(0xD800, 0xE000)
 

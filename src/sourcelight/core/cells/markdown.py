@@ -77,6 +77,7 @@ _NO_CELL = re.compile(rb"(?:^|\s)\.noeval(?:\s|$)")
 """The class of code that is no cell: ``.noeval``."""
 
 _IPYTHON = {"ipython": "Python", "ipython2": "Python", "ipython3": "Python", "ir": "R"}
+"""Languages by the names of kernels."""
 
 
 class _MarkdownCell(NamedTuple):

@@ -36,6 +36,7 @@ _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)")
 r"""``\n`` or ``\u000a`` inside a JSON string."""
 
 _NEWLINE_ESCAPES = frozenset({rb"\n", rb"\u000a", rb"\u000A"})
+"""Escapes of a newline in JSON."""
 
 
 class NoNotebook(ValueError):

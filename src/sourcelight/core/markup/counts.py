@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 
 _IRREGULAR = {"person": "people", "child": "children"}
+"""Plurals that have no rule."""
+
 _VOWELS = frozenset("aeiou")
 _WAIT_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _MAX_WAIT_S = 1e9

@@ -36,6 +36,7 @@ _PLAIN_NAME = re.compile(
 """Up to five words without the end of a sentence between them; the last may be a login, or that of a robot."""
 
 _SCHEMES = frozenset({"http", "https"})
+"""Schemes of addresses that a link may have."""
 
 _BAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>`{}|^\u2000-\u206f\ud800-\udfff]")
 """Characters that no address has: blanks, quotes, brackets, and marks that hide or reorder text."""

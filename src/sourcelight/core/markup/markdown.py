@@ -57,6 +57,7 @@ _TAGS = {
     "softbreak": "\n",
     "hardbreak": "<br>\n",
 }
+"""HTML of the tokens without content."""
 
 
 def to_html(

@@ -16,6 +16,7 @@ from sourcelight.core.patterns.tree import Alternate, Anchor, Chars, Concat, Nod
 MAX_COUNT = 2
 """Maximum count that a weaker pattern keeps: from ``{3}`` on it says ``{2,}``, which needs few states."""
 
+# Anchors in RE2's syntax.
 _ANCHORS = {
     "line-start": "(?m:^)",
     "line-end": "(?m:$)",

@@ -32,6 +32,7 @@ MAX_NESTING = 100
 _ASCII = (1 << 128) - 1
 """All ASCII characters, as bits of `Chars.narrow`."""
 
+# Anchors by their character, without and with the flag `m`, and by the letter behind a backslash.
 _SINGLE_LINE_ANCHORS: dict[str, AnchorKind] = {"^": "text-start", "$": "text-end"}
 _MULTI_LINE_ANCHORS: dict[str, AnchorKind] = {"^": "line-start", "$": "line-end"}
 _ESCAPED_ANCHORS: dict[str, AnchorKind] = {"A": "text-start", "z": "text-end", "b": "word", "B": "not-word"}

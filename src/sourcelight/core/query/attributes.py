@@ -20,6 +20,7 @@ MAX_RULES = 2_000
 
 _TRUE = frozenset({"", "true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
+"""Spellings of true and false in ``.gitattributes``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], datetime]], ...] 
     (_SLASHED, _day("mdy")),
     (_GERMAN, _day("dmy")),
 )
+"""Absolute forms of a date, in the order in which they are tried."""
 
 
 def _relative(text: str, now: datetime) -> datetime | None:

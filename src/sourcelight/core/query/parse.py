@@ -31,7 +31,10 @@ _DATED = re.compile("|".join(map(re.escape, [*sorted(DATED), "at.time"])), re.IG
 """Texts of a query that may precede a relative date, which changes with time; ``has.commit.after`` has ``after``."""
 
 _REQUESTED = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard"}
+"""Pattern types of requests."""
+
 _BY_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
+"""Pattern type of each version of the query language."""
 
 _HINTS = {"file:has.contributor": "it needs the history of files, which comes with type:commit and type:diff"}
 

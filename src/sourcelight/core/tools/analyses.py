@@ -50,6 +50,7 @@ _COMMITS = Column("commits", "int64", "commits", unit="commits")
 _NOT_COUNTED = "lines is False"
 
 _PERIODS = ("day", "week", "month", "quarter", "year")
+"""Periods by which commits are grouped."""
 
 
 def _period(null: str) -> tuple[Column, Column]:

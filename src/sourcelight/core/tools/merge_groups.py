@@ -22,7 +22,10 @@ _Folds: TypeAlias = Mapping[str, Callable[[Any, Any], Any]]
 
 
 _PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
+"""Periods by which rows are grouped."""
+
 _PERSON = ("author", "author_email")
+"""Columns that name a person."""
 
 
 def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:

@@ -226,6 +226,7 @@ _MATCHES: dict[str, Callable[[_Object], events.Match]] = {
     "commit": _commit,
     "diff": _commit,
 }
+"""The function that reads each type of match."""
 
 
 def _matches(value: Json) -> events.Matches:
@@ -322,6 +323,7 @@ _EVENTS: dict[str, Callable[[Json], events.Event]] = {
     "error": _error,
     "done": _decode_done,
 }
+"""The function that reads each event."""
 
 
 def _text(record: _Object, key: str) -> str:

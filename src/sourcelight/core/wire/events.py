@@ -24,6 +24,7 @@ _UNITS = {
     "file": "matches left out",
     "utility": "repositories left out",
 }
+"""Units of the counts of filters, by kind; all others count matches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from sourcelight.core.errors import BadParameter, UnsupportedQuery
 from sourcelight.core.wire.events import QuerySuggestion, Skipped
 
 _TYPE_OF_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
+"""Pattern type of each version of the query language."""
+
 _PATTERN_TYPES = {
     "standard": "standard",
     "literal": "literal",
@@ -20,12 +22,14 @@ _PATTERN_TYPES = {
     "codycontext": "keyword",
     "nls": "nls",
 }
+"""The pattern type that each value of a request names."""
 
 RANKED = "nls"
 """Pattern type of ranked search, which the service's stream adds to the query language's types."""
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+"""Spellings of true and false, those of strconv.ParseBool in Go."""
 
 DEFAULT_COUNT = "default-count"
 """Parameter that this service adds to the wire reference: `SearchRequest.default_matches`."""

@@ -31,7 +31,10 @@ _CHANGES = {"left_only": "removed", "right_only": "added", "both": "kept"}
 _ORDER = {"removed": 0, "kept": 1, "added": 2}
 
 _SIDE_ATTRS = ("query", "endpoint", "status", "reasons", "cut", "requested_at")
+"""Keys of `attrs` that the comparison has for both sides."""
+
 _SOURCE_ATTRS = ("endpoint", "backend_id", "version")
+"""Keys of `attrs` that it takes from the newer one."""
 
 
 def compare_frames(before: DataFrame, after: DataFrame, by: str) -> DataFrame:

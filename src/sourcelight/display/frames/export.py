@@ -30,6 +30,7 @@ _ENCODERS: dict[encoders.Format, type[encoders.JsonLines | encoders.Csv | encode
     "csv": encoders.Csv,
     "parquet": encoders.Parquet,
 }
+"""The encoder of each format."""
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:

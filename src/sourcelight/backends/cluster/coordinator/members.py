@@ -30,6 +30,7 @@ REQUEST_ERRORS = (errors.QueryError, errors.PatternError)
 """Errors that belong to a search itself; another worker may not have any other."""
 
 _NOT_OF_ENGINE = (errors.StorageError, errors.ShardDamaged, errors.Cancelled, *WORKER_GONE)
+"""Errors that a worker reports and that are not of its engine: another worker may answer."""
 
 REFRESH_S = 1.0
 """Seconds after which schedulers list their workers again, while searches arrive."""

@@ -15,6 +15,7 @@ _BLOCK_BYTES = 4 * 1024 * 1024
 """Bytes that are read and hashed at a time, so that a shard is never in memory as a whole."""
 
 _LOCAL = frozenset({"file", "local"})
+"""Protocols of storage on a disk of this machine."""
 
 ShardId = NewType("ShardId", str)
 """Id of a shard: the hash of its list of files. The name of its repository is another text."""

@@ -23,6 +23,7 @@ REPOSITORIES, COMMITS, SYMBOLS, FILES = range(4)
 """Phases of an answer, in their order."""
 
 _PHASES_OF_KINDS = {"repo": REPOSITORIES, "commit": COMMITS, "diff": COMMITS}
+"""The phase of a search in which rows of a type come; all others come with files."""
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import readable_key
 
 _KINDS = {GIT: "git", INDEX: "index", HISTORY: "index-history"}
+"""Directory of each kind of files of a shard."""
 
 
 @dataclass(slots=True)

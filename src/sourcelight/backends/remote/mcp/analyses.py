@@ -25,6 +25,8 @@ _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
 """Months of a period; 0 for those that are counted in days."""
 
 _PASSED_ON = ("repos", "revisions", "after", "before")
+"""Arguments of an analysis that select the commits it is computed from."""
+
 _CO_AUTHORS = "Co-authors are named as the trailers have them, without the mailmap of the repository."
 _NO_FILES = "Commits alone don't say which files a person changed."
 _APART = Rule("Each name and address counts as a separate person: join_addresses is False.", "people")

@@ -28,6 +28,7 @@ _HTTP: tuple[tuple[tuple[type[BaseException], ...], Callable[[str], errors.Sourc
     ((httpx2.TimeoutException, TimeoutError), errors.TimedOut, "{host} timed out"),
     ((httpx2.HTTPError, OSError), errors.StreamBroken, "the connection to {host} broke: {reason}"),
 )
+"""Errors of the HTTP library, the error that each becomes, and its message."""
 
 
 def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str]) -> errors.SourcelightError:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
 _READABLE_FIELDS = ("name", "description", "inputSchema")
+"""Fields of a tool that are read."""
+
 _DESCRIPTION = "description"
 
 

@@ -36,6 +36,7 @@ _ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     **analyses.ANSWERS,
     **conversations.ANSWERS,
 }
+"""The function that answers each tool and analysis."""
 
 
 class RemoteTools:

@@ -32,10 +32,14 @@ from sourcelight.core.wire.request import CELLS, DEFAULT_COUNT, SYMBOL_LINES
 
 FORM = 1
 KINDS = ("stream", "json", "tools", "tool")
+"""Kinds of requests."""
+
 _SAID = ("note", "value", "fault", "end")
+"""Kinds of replies."""
 
 
 _OWN_PARAMETERS = frozenset({DEFAULT_COUNT, CELLS, SYMBOL_LINES})
+"""Parameters that only sourcelight sends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sourcelight.core.errors import SignInFailed
 
 GetJson = Callable[[str], Awaitable[Mapping[str, Any] | None]]
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Hosts of this machine, to which a request may be unencrypted."""
 
 
 @dataclass(frozen=True, slots=True)

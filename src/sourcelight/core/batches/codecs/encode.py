@@ -30,6 +30,7 @@ _MAX_SPANS = _MAX_BYTES // 480
 _MANY_SPANS, _SPAN_BYTES, _RANGE_BYTES = 100_000, 11, 90
 
 _OF_FILES = frozenset({"content", "path"})
+"""Types of rows with lines."""
 
 
 def encode_matches(

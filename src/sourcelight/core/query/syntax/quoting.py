@@ -12,6 +12,8 @@ from sourcelight.core.query.syntax.lexer import RawFilter, RawPattern
 from sourcelight.core.query.syntax.parser import Group, Raw, parse_tree
 
 _CONTROLS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+"""Escapes of control characters within quotes."""
+
 _SLASHED = re.compile(r"\\(?=[\\/nrt]|\Z)|/")
 _MUST_ESCAPE = re.compile(r"""\\(?=[\\"nrt]|\Z)|\"""")  # other escapes inside a pattern's quotes stay as they are
 _OPEN_MARK = re.compile(r"""(["'/])(?:(?!\1)[^\\]|\\.)*\\?""", re.DOTALL)  # a later term may close it

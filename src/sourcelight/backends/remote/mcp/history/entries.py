@@ -36,7 +36,10 @@ _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 """A capital letter within a key: the ``N`` of ``authorName``."""
 
 _UTC_OFFSETS = {"author_date": "author_utc_offset_min", "commit_date": "commit_utc_offset_min"}
+"""The column with the offset from UTC of each column of dates."""
+
 _TRAILERS = {"co_authors": CO_AUTHORS, "reviewers": REVIEWERS}
+"""The trailers that name the people in a column."""
 
 
 class UnparsedText(Exception):

@@ -202,6 +202,7 @@ _TABLES = {
     "diff_search": ("diff_lines", _diff_lines),
     "get_contributor_repos": ("contributor_repositories", _contributions),
 }
+"""The columns of each tool, and the function that makes its rows."""
 
 
 def _message_of(row: Mapping[str, Any]) -> str:
