@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, UInt8Array, UInt16Array, UInt32Array
 from sourcelight.core.patterns import FOLD_HAZARDS
-from sourcelight.engines.search.index.postings import COMMON_KEY, HASH_BITS, MAPPING, TRIGRAM_BITS, all_grams, all_keys
+from sourcelight.engines.search.index.postings import (
+    COMMON_KEY,
+    HASH_BITS,
+    MAPPING,
+    QUAD_BITS,
+    TRIGRAM_BITS,
+    all_grams,
+    all_keys,
+    all_quads,
+    quad_words,
+)
 
 BLOCK_BYTES = 256 * 1024
 """Bytes of text whose keys are sorted at once; its arrays fit the processor's caches."""
@@ -48,7 +58,13 @@ COMMON_FRACTION, MIN_COMMON_UNITS = 4, 8
 _MAX_MATRIX_BYTES = 8 * 1024 * 1024
 _MIN_HASH_BITS = 8
 
-_Keys: TypeAlias = tuple[UInt32Array, UInt32Array, UInt32Array]
+_MIN_QUAD_BITS = 8
+"""Bits of a hash below which a shard has no bitmaps of quads: they would rule out little."""
+
+_PORTION_BYTES = 32
+"""Bytes of a unit's hashes whose bitmaps are made at once: 16 MB for a shard of the largest size."""
+
+_Keys: TypeAlias = tuple[UInt32Array, UInt32Array, UInt32Array, UInt8Array]
 
 
 def hash_bits(text_bytes: int) -> int:
@@ -61,6 +77,12 @@ def gram_bits(text_bytes: int) -> int:
     return max(_MIN_HASH_BITS, hash_bits(text_bytes) - 2)
 
 
+def quad_bits(text_bytes: int, units: int) -> int:
+    """Return the bits of quads in a shard, whose bitmaps then take at most 5 % of the text; 0 for no bitmaps."""
+    bits = min(QUAD_BITS, (text_bytes // max(20 * 8 * quad_words(units), 1)).bit_length() - 1)
+    return bits if bits >= _MIN_QUAD_BITS else 0
+
+
 class PostingBuilder:
     """Collects the text of units in order, and makes the posting lists of all of them."""
 
@@ -71,6 +93,8 @@ class PostingBuilder:
         self._trigrams = _PairTable(TRIGRAM_BITS)
         self._windows = _PairTable(HASH_BITS)
         self._grams = _PairTable(HASH_BITS)
+        # A row for each unit, with a bit for each hash of a quad.
+        self._quads: list[UInt8Array] = []
 
     def add(self, text: bytes) -> None:
         """Add the next unit."""
@@ -89,15 +113,17 @@ class PostingBuilder:
             **_trigram_sections(self._trigrams, self._units),
             **_hash_sections("key", self._windows, bits, self._units),
             **_hash_sections("gram", self._grams, gram_bits(text_bytes), self._units),
+            **_quad_sections(self._quads, quad_bits(text_bytes, self._units)),
         }
 
     def _close_block(self) -> None:
         parts, self._parts, self._size = self._parts, [], 0
         is_long = len(parts) == 1 and len(parts[0]) > BLOCK_BYTES
-        trigrams, windows, grams = _keys_of_long_unit(parts[0]) if is_long else _keys_of_units(parts)
+        trigrams, windows, grams, quads = _keys_of_long_unit(parts[0]) if is_long else _keys_of_units(parts)
         self._trigrams.add(trigrams, self._units)
         self._windows.add(windows, self._units)
         self._grams.add(grams, self._units)
+        self._quads.append(quads)
         self._units += len(parts)
 
 
@@ -155,7 +181,10 @@ class _PairTable:
 
 
 def _keys_of_units(parts: Sequence[bytes]) -> _Keys:
-    """Return the distinct trigrams, windows and grams of units, sorted: ``key << _UNIT_BITS | unit``."""
+    """Return the distinct trigrams, windows and grams of units, sorted, and a row of bits of the quads of each unit.
+
+    The former are ``key << _UNIT_BITS | unit``.
+    """
     # Keys never contain a newline, so none crosses from one unit to the next.
     text = b"\n".join(parts)
     if not text.isascii() and any(hazard in text for hazard in FOLD_HAZARDS):
@@ -163,12 +192,14 @@ def _keys_of_units(parts: Sequence[bytes]) -> _Keys:
         text = b"\n".join(parts)
     # The newline after the last unit is missing, and no key begins there.
     lengths = np.fromiter((len(part) + 1 for part in parts), np.intp, len(parts))
-    return _sorted_keys(text, np.repeat(np.arange(len(parts), dtype=np.uint32), lengths))
+    return _sorted_keys(text, np.repeat(np.arange(len(parts), dtype=np.uint32), lengths), len(parts))
 
 
-def _sorted_keys(text: bytes, units: UInt32Array) -> _Keys:
+def _sorted_keys(text: bytes, units: UInt32Array, unit_count: int) -> _Keys:
     """Return the distinct keys of a text; `units` has the unit of each byte."""
-    trigrams, is_complete, windows, cuts = all_keys(stringzilla.translate(text, MAPPING))
+    mapped = stringzilla.translate(text, MAPPING)
+    quads = _quad_rows(mapped, units, unit_count)
+    trigrams, is_complete, windows, cuts = all_keys(mapped)
     # In place: a new array of this size costs as much as the shift.
     trigrams <<= np.uint32(_UNIT_BITS)
     trigrams |= units[: len(trigrams)]
@@ -184,22 +215,35 @@ def _sorted_keys(text: bytes, units: UInt32Array) -> _Keys:
     if len(trigrams) and trigrams[-1] == _NO_KEY:
         trigrams = trigrams[:-1]
 
-    return trigrams, _distinct(windows), _distinct(grams)
+    return trigrams, _distinct(windows), _distinct(grams), quads
+
+
+def _quad_rows(mapped: bytes, units: UInt32Array, unit_count: int) -> UInt8Array:
+    """Return a row of bits for each unit: which hashes its quads have."""
+    quads, is_quad = all_quads(mapped)
+    positions = units[: len(quads)] << np.uint32(QUAD_BITS)
+    positions |= quads
+    has_quad = np.zeros(unit_count << QUAD_BITS, dtype=np.bool_)
+    # As numbers of the type of an index: numpy converts others piece by piece, in three times the time.
+    has_quad[positions.compress(is_quad).astype(np.intp)] = True
+    return np.packbits(has_quad.reshape(unit_count, -1), axis=1)
 
 
 def _keys_of_long_unit(text: bytes) -> _Keys:
     # Folded before it is cut: a cut may fall within a letter.
     text = _with_folded(text)
     trigrams = windows = grams = np.zeros(0, dtype=np.uint32)
+    quads = np.zeros((1, (1 << QUAD_BITS) // 8), dtype=np.uint8)
     for start in range(0, len(text), BLOCK_BYTES):
         part = text[max(start - _OVERLAP_BYTES, 0) : start + BLOCK_BYTES]
-        keys = _sorted_keys(part, np.zeros(len(part), dtype=np.uint32))
+        *keys, quads_of_part = _sorted_keys(part, np.zeros(len(part), dtype=np.uint32), 1)
+        quads |= quads_of_part
         # Joined one by one: there are 2²¹ trigrams, and all parts together may have hundreds of times as many.
         trigrams, windows, grams = (
             _distinct(np.concatenate(pair)) for pair in zip((trigrams, windows, grams), keys, strict=True)
         )
 
-    return trigrams, windows, grams
+    return trigrams, windows, grams, quads
 
 
 def _with_folded(text: bytes) -> bytes:
@@ -299,3 +343,23 @@ def _hash_sections(kind: str, table: _PairTable, bits: int, units: int) -> dict[
     np.cumsum(counts, out=starts[1:])
     starts[:-1][is_common] |= np.uint32(COMMON_KEY)
     return {f"{kind}_starts": [starts], f"{kind}_lists": lists}
+
+
+def _quad_sections(rows: list[UInt8Array], bits: int) -> dict[str, list[AnyArray]]:
+    """Make the section of the bitmaps of quads, in parts, from the rows of units; empty for hashes of 0 bits."""
+    if not bits:
+        return {}
+
+    of_units = np.concatenate(rows)
+    units = len(of_units)
+    parts: list[AnyArray] = []
+    # Neighboring hashes share a bitmap, as they share a list in `_PairTable.take`.
+    hashes_of_bitmap = 1 << QUAD_BITS - bits
+    for first in range(0, of_units.shape[1], _PORTION_BYTES):
+        has_quad = np.unpackbits(of_units[:, first : first + _PORTION_BYTES], axis=1)
+        if hashes_of_bitmap > 1:
+            has_quad = has_quad.reshape(units, -1, hashes_of_bitmap).max(axis=2)
+        bitmaps = np.zeros((has_quad.shape[1], 8 * quad_words(units)), dtype=np.uint8)
+        bitmaps[:, : (units + 7) // 8] = np.packbits(np.ascontiguousarray(has_quad.T), axis=1, bitorder="little")
+        parts.append(bitmaps.view("<u8").ravel())
+    return {"quad_bits": parts}

@@ -13,6 +13,10 @@ only on the two bytes beside them, so a literal has the same windows wherever it
 A gram is a capital and the three letters, digits or underscores after it, as they are written. Most words with a
 capital are constants or names of types, whose trigrams are common in other words: `FROM` is in 597 of 16,440 units with
 its trigrams. A search that ignores case doesn't read grams. Keys never contain a newline.
+
+A *quad* is four letters, digits or underscores in a row, of mapped text. Quads have no lists, but a bitmap for each
+hash of 8 to 11 bits. They are read where the other keys leave many units, and rule out two thirds of those that hold
+these keys at different places. A few units are scanned instead: bitmaps are rarely in the caches of the processor.
 """
 
 from __future__ import annotations
@@ -55,6 +59,14 @@ _MAX_GRAMS = 3
 """Grams of a literal whose lists are read: each further one costs a look into each shard, and leaves few units less."""
 
 _FIND_GRAMS = re.compile(rb"[A-Z](?=[A-Za-z0-9_]{3})").finditer
+
+QUAD_BITS = 11
+"""Bits of the hash of a quad; a shard of short units drops some of them, see `quad_bits`."""
+
+_QUAD_BYTES = 4
+_QUAD_FACTOR = np.uint32(0x27D4EB2F)
+_MAX_QUADS = 4
+"""Quads of a literal whose bitmaps are read."""
 
 COMMON_KEY = 1 << 31
 """Added to the start of the list of a window or gram that has no list, since it is in many units."""
@@ -105,6 +117,9 @@ def _kinds() -> bytes:
 
 
 _KINDS = _kinds()
+
+_IN_QUADS = bytes(code < _NON_WORD for code in _CLASSES)
+"""For each mapped byte, whether a quad may have it."""
 
 
 def all_keys(mapped: bytes) -> tuple[UInt32Array, BoolArray, UInt32Array, NDArray[np.intp]]:
@@ -189,6 +204,32 @@ def all_grams(text: bytes) -> tuple[UInt32Array, NDArray[np.intp]]:
     grams = np.ndarray((len(text) - _GRAM_BYTES + 1,), "<u4", text, strides=(1,))[positions]
     grams *= _GRAM_FACTOR
     return _finish(grams), positions
+
+
+def all_quads(mapped: bytes) -> tuple[UInt32Array, BoolArray]:
+    """Return for each byte of mapped text but the last three the hash of four bytes, and whether these are a quad."""
+    if len(mapped) < _QUAD_BYTES:
+        return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.bool_)
+
+    kinds = np.frombuffer(stringzilla.translate(mapped, _IN_QUADS), np.bool_)
+    is_quad = kinds[:-3] & kinds[1:-2]
+    is_quad &= kinds[2:-1]
+    is_quad &= kinds[3:]
+    # Four bytes from any place, the first one lowest. The top bits of the product depend on all of them.
+    quads: UInt32Array = np.ndarray((len(mapped) - _QUAD_BYTES + 1,), "<u4", mapped, strides=(1,)) * _QUAD_FACTOR
+    quads >>= np.uint32(32 - QUAD_BITS)
+    return quads, is_quad
+
+
+@functools.lru_cache(maxsize=4096)
+def literal_quads(text: bytes) -> tuple[int, ...]:
+    """Return the hashes of some quads of every text with this literal, case ignored."""
+    quads, is_quad = all_quads(lower_ascii(text).translate(MAPPING))
+    hashes = list(dict.fromkeys(quads[is_quad].tolist()))
+    if len(hashes) > _MAX_QUADS:
+        # Far from one another, since quads that begin side by side have three bytes in common.
+        hashes = [hashes[number * (len(hashes) - 1) // (_MAX_QUADS - 1)] for number in range(_MAX_QUADS)]
+    return tuple(hashes)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -279,8 +320,46 @@ class HashLists:
         return bounds
 
 
+class QuadBits:
+    """The memory-mapped bitmaps of quads of a shard: for each hash, a bit for each unit.
+
+    Parameters
+    ----------
+    file
+        The file.
+    units
+        The number of units of the shard.
+    """
+
+    def __init__(self, file: SectionFile, units: int) -> None:
+        self._bits = file.blocks("quad_bits")
+        self._width = quad_words(units)
+        self._rows = self._bits.unchecked.reshape(-1, self._width)
+        # Hashes of this shard lack their low bits, as in `HashLists`.
+        self._shift = QUAD_BITS + 1 - len(self._rows).bit_length()
+
+    def among(self, units: Int64Array, quads: Sequence[int]) -> BoolArray:
+        """Return which of some units may hold all of these quads."""
+        rows = [quad >> self._shift for quad in quads]
+        for row in rows:
+            self._bits.check(row * self._width, (row + 1) * self._width)
+        bits = self._rows[rows[0]]
+        for row in rows[1:]:
+            bits = bits & self._rows[row]
+        is_possible: BoolArray = np.unpackbits(bits.view(np.uint8), bitorder="little").view(np.bool_)[units]
+        return is_possible
+
+
+def quad_words(units: int) -> int:
+    """Return the words of 64 bits of a bitmap of units."""
+    return -(-units // 64)
+
+
 class Postings:
     """The memory-mapped posting lists of a shard."""
+
+    quads: QuadBits | None = None
+    """Bitmaps of quads; None in shards of earlier versions and of few units."""
 
     def __init__(self, file: SectionFile, units: int) -> None:
         self._units = units
@@ -292,6 +371,8 @@ class Postings:
         # Earlier versions wrote no grams, and sections of other names.
         self.grams = HashLists(file, "gram", units) if "gram_starts" in file else None
         self.windows = HashLists(file, "win" if self.grams is None else "key", units)
+        if "quad_bits" in file:
+            self.quads = QuadBits(file, units)
         # Reading one number from a memoryview takes a tenth of the time that numpy takes.
         self._key_view, self._start_view, self._dense_view = (
             array.data for array in (self._keys, self._starts, self._dense_keys)

@@ -41,7 +41,7 @@ MAX_LOOSE_BYTES = 16 * 1024 * 1024
 
 _LOOSE_PREFIX = "loose-"
 
-BY_BLOCK = ("content", "newlines", "tri_lists", "dense_bits", "key_starts", "key_lists", "gram_lists")
+BY_BLOCK = ("content", "newlines", "tri_lists", "dense_bits", "key_starts", "key_lists", "gram_lists", "quad_bits")
 """Sections of which most searches read little."""
 
 MAX_SHARDS = 64
@@ -124,7 +124,8 @@ class ShardBuilder:
             **self._postings.sections(self._size),
         }
         metadata = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
-        return write_sections(folder, "shard", metadata, sections, by_block=BY_BLOCK)
+        by_block = [name for name in BY_BLOCK if name in sections]
+        return write_sections(folder, "shard", metadata, sections, by_block=by_block)
 
 
 def _newlines_of(content: AnyArray) -> AnyArray:

@@ -19,7 +19,13 @@ from sourcelight.core.arrays import BoolArray, Int64Array, mask_of, unique_sorte
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
-from sourcelight.engines.search.index.postings import ListBounds, intersect_lists, literal_grams, literal_keys
+from sourcelight.engines.search.index.postings import (
+    ListBounds,
+    intersect_lists,
+    literal_grams,
+    literal_keys,
+    literal_quads,
+)
 from sourcelight.engines.search.index.shard import LooseShard
 from sourcelight.engines.search.model import DocumentNumbers, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
@@ -32,7 +38,10 @@ _ITEMS_PER_UNIT = 256
 """Items of a posting list that take as long to read as a unit of 16 KiB."""
 
 MAX_UNNARROWED_UNITS = 64
-"""Units that take as long to scan as the lists of grams to read."""
+"""Units that take as long to scan as the lists of grams, or the bitmaps of quads, to read."""
+
+MIN_UNITS_OF_SHARD = 12
+"""Candidates of a shard below which its bitmaps of quads aren't read."""
 
 _ShardLists: TypeAlias = tuple[int, SectionBlocks, list[ListBounds]]
 """A shard, the items of its lists, and where the list of each window or gram is among them."""
@@ -114,7 +123,7 @@ def _any_mask(masks: Iterable[BoolArray | None]) -> BoolArray | None:
 def _required_units(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> UnitNumbers | None:
     units: Int64Array | None = fold(
         tree,
-        lambda leaf: _literal_units(corpus, leaf.text, selection),
+        lambda leaf: _filter_by_quads(corpus, _literal_units(corpus, leaf.text, selection), leaf.text, selection),
         all_of=_intersection,
         any_of=lambda operands: _union(operands, corpus.units),
     )
@@ -216,6 +225,27 @@ def _filter_by_trigrams(corpus: Corpus, units: UnitNumbers, trigrams: NDArray[np
         filtered.append(shard_units)
 
     return UnitNumbers(np.concatenate(filtered))
+
+
+def _filter_by_quads(
+    corpus: Corpus, units: UnitNumbers | None, text: bytes, selection: FileSelection
+) -> UnitNumbers | None:
+    """Keep the units that may hold the quads of a text; a few are all kept."""
+    if units is None or len(units) <= MAX_UNNARROWED_UNITS:
+        return units
+    quads = literal_quads(text)
+    if not quads:
+        return units
+
+    if not selection.covers_all:
+        units = UnitNumbers(units[selection.in_documents[corpus.unit_doc[units]]])
+    is_possible = np.ones(len(units), dtype=np.bool_)
+    for shard_index, (start, end) in enumerate(pairwise(units.searchsorted(corpus.unit_base).tolist())):
+        bitmaps = corpus.shards[shard_index].postings.quads if end - start >= MIN_UNITS_OF_SHARD else None
+        if bitmaps is not None:
+            is_possible[start:end] = bitmaps.among(units[start:end] - corpus.unit_base[shard_index], quads)
+
+    return UnitNumbers(units[is_possible])
 
 
 def _required_documents(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> DocumentNumbers | None:
