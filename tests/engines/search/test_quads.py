@@ -15,7 +15,7 @@ from sourcelight.core.patterns.alternative_texts import alternative_texts
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index import posting_builder
 from sourcelight.engines.search.index.posting_builder import quad_bits
-from sourcelight.engines.search.index.postings import QUAD_BITS, literal_quads
+from sourcelight.engines.search.index.quads import QUAD_BITS, literal_quads
 from sourcelight.engines.search.index.shard import Shard, ShardBuilder
 from sourcelight.engines.search.scan import candidates
 from sourcelight.engines.search.scan.candidates import candidate_units
@@ -60,7 +60,7 @@ def test_bitmaps_have_exactly_the_quads_of_each_unit(
     content = bytes(shard.file.bytes_of("content"))
     assert quad_bits(len(content), shard.units) == bits
     if not bits:
-        assert shard.postings.quads is None
+        assert shard.quads is None
         return
 
     rows = shard.file.array("quad_bits").reshape(1 << bits, -1)
@@ -98,7 +98,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
         build_memory(folder, source, commit, max_file_size=1 << 20)
         members.append(open_memory(folder, commit))
     corpus = Corpus(members)
-    assert [shard.postings.quads is None for shard in corpus.shards] == [False, True, False]
+    assert [shard.quads is None for shard in corpus.shards] == [False, True, False]
     return corpus
 
 

@@ -21,13 +21,11 @@ from sourcelight.engines.search.index.postings import (
     COMMON_KEY,
     HASH_BITS,
     MAPPING,
-    QUAD_BITS,
     TRIGRAM_BITS,
     all_grams,
     all_keys,
-    all_quads,
-    quad_words,
 )
+from sourcelight.engines.search.index.quads import QUAD_BITS, all_quads, quad_words
 
 BLOCK_BYTES = 256 * 1024
 """Bytes of text whose keys are sorted at once; its arrays fit the processor's caches."""

@@ -13,10 +13,6 @@ only on the two bytes beside them, so a literal has the same windows wherever it
 A gram is a capital and the three letters, digits or underscores after it, as they are written. Most words with a
 capital are constants or names of types, whose trigrams are common in other words: `FROM` is in 597 of 16,440 units with
 its trigrams. A search that ignores case doesn't read grams. Keys never contain a newline.
-
-A *quad* is four letters, digits or underscores in a row, of mapped text. Quads have no lists, but a bitmap for each
-hash of 8 to 11 bits. They are read where the other keys leave many units, and rule out two thirds of those that hold
-these keys at different places. A few units are scanned instead: bitmaps are rarely in the caches of the processor.
 """
 
 from __future__ import annotations
@@ -43,7 +39,7 @@ TRIGRAM_BITS = 21
 
 _KEY_BYTES = 3
 _NEWLINE = 10
-_NON_WORD = 4
+NON_WORD = 4
 _GRAM_BYTES = 4
 
 _SHORT_BYTES = 32
@@ -59,14 +55,6 @@ _MAX_GRAMS = 3
 """Grams of a literal whose lists are read: each further one costs a look into each shard, and leaves few units less."""
 
 _FIND_GRAMS = re.compile(rb"[A-Z](?=[A-Za-z0-9_]{3})").finditer
-
-QUAD_BITS = 11
-"""Bits of the hash of a quad; a shard of short units drops some of them, see `quad_bits`."""
-
-_QUAD_BYTES = 4
-_QUAD_FACTOR = np.uint32(0x27D4EB2F)
-_MAX_QUADS = 4
-"""Quads of a literal whose bitmaps are read."""
 
 COMMON_KEY = 1 << 31
 """Added to the start of the list of a window or gram that has no list, since it is in many units."""
@@ -95,7 +83,7 @@ def _classes() -> bytes:
     # Letters in order of their frequency in source text are dealt to the classes in turn, so that all four are about
     # equally common, and a cut falls between every fourth pair of letters.
     by_frequency = b"etraionslcdpumfhgybvwxkqjz_0123456789"
-    classes = bytearray([_NON_WORD]) * 256
+    classes = bytearray([NON_WORD]) * 256
     for rank, code in enumerate(by_frequency):
         classes[code] = (rank + rank // 4) % 4
     for code in MAPPING[128:]:
@@ -103,7 +91,8 @@ def _classes() -> bytes:
     return bytes(classes)
 
 
-_CLASSES = _classes()
+CLASSES = _classes()
+"""The class of each mapped byte: `NON_WORD`, or one of four of word bytes."""
 
 
 def _kinds() -> bytes:
@@ -117,9 +106,6 @@ def _kinds() -> bytes:
 
 
 _KINDS = _kinds()
-
-_IN_QUADS = bytes(code < _NON_WORD for code in _CLASSES)
-"""For each mapped byte, whether a quad may have it."""
 
 
 def all_keys(mapped: bytes) -> tuple[UInt32Array, BoolArray, UInt32Array, NDArray[np.intp]]:
@@ -155,7 +141,7 @@ def _cuts(mapped: bytes, is_complete: BoolArray) -> NDArray[np.intp]:
     if len(mapped) < 2 * _KEY_BYTES:
         return np.zeros(0, dtype=np.intp)
 
-    classes = np.frombuffer(stringzilla.translate(mapped, _CLASSES), np.uint8)
+    classes = np.frombuffer(stringzilla.translate(mapped, CLASSES), np.uint8)
     # Entry i is the cut between bytes i + 2 and i + 3: trigram i ends there, trigram i + 3 begins there.
     before, after = classes[_KEY_BYTES - 1 : -_KEY_BYTES], classes[_KEY_BYTES : 1 - _KEY_BYTES]
     change = before ^ after
@@ -163,8 +149,8 @@ def _cuts(mapped: bytes, is_complete: BoolArray) -> NDArray[np.intp]:
     # Of two classes, the exclusive or is 0 for equal ones and 4 or more where one is a non-word. With a word byte after
     # the cut, this leaves starts of words and pairs of one class.
     is_cut = change == 0
-    is_cut |= change >= _NON_WORD
-    is_cut &= after < _NON_WORD
+    is_cut |= change >= NON_WORD
+    is_cut &= after < NON_WORD
     is_cut &= is_complete[:-_KEY_BYTES]
     is_cut &= is_complete[_KEY_BYTES:]
     return np.flatnonzero(is_cut)
@@ -206,32 +192,6 @@ def all_grams(text: bytes) -> tuple[UInt32Array, NDArray[np.intp]]:
     return _finish(grams), positions
 
 
-def all_quads(mapped: bytes) -> tuple[UInt32Array, BoolArray]:
-    """Return for each byte of mapped text but the last three the hash of four bytes, and whether these are a quad."""
-    if len(mapped) < _QUAD_BYTES:
-        return np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.bool_)
-
-    kinds = np.frombuffer(stringzilla.translate(mapped, _IN_QUADS), np.bool_)
-    is_quad = kinds[:-3] & kinds[1:-2]
-    is_quad &= kinds[2:-1]
-    is_quad &= kinds[3:]
-    # Four bytes from any place, the first one lowest. The top bits of the product depend on all of them.
-    quads: UInt32Array = np.ndarray((len(mapped) - _QUAD_BYTES + 1,), "<u4", mapped, strides=(1,)) * _QUAD_FACTOR
-    quads >>= np.uint32(32 - QUAD_BITS)
-    return quads, is_quad
-
-
-@functools.lru_cache(maxsize=4096)
-def literal_quads(text: bytes) -> tuple[int, ...]:
-    """Return the hashes of some quads of every text with this literal, case ignored."""
-    quads, is_quad = all_quads(lower_ascii(text).translate(MAPPING))
-    hashes = list(dict.fromkeys(quads[is_quad].tolist()))
-    if len(hashes) > _MAX_QUADS:
-        # Far from one another, since quads that begin side by side have three bytes in common.
-        hashes = [hashes[number * (len(hashes) - 1) // (_MAX_QUADS - 1)] for number in range(_MAX_QUADS)]
-    return tuple(hashes)
-
-
 @functools.lru_cache(maxsize=4096)
 def literal_keys(text: bytes) -> tuple[UInt32Array, UInt32Array]:
     """Return the keys of every text with this literal, case ignored: sorted trigrams and sorted windows.
@@ -255,9 +215,9 @@ def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
     ]
     windows = set()
     for before, (trigram, following) in enumerate(zip(trigrams, trigrams[_KEY_BYTES:], strict=False), _KEY_BYTES - 1):
-        after = _CLASSES[mapped[before + 1]]
-        change = _CLASSES[mapped[before]] ^ after
-        if after < _NON_WORD and (not change or change >= _NON_WORD) and trigram is not None and following is not None:
+        after = CLASSES[mapped[before + 1]]
+        change = CLASSES[mapped[before]] ^ after
+        if after < NON_WORD and (not change or change >= NON_WORD) and trigram is not None and following is not None:
             windows.add(_finish_number(trigram * first ^ following * second))
 
     distinct = {trigram for trigram in trigrams if trigram is not None}
@@ -320,46 +280,8 @@ class HashLists:
         return bounds
 
 
-class QuadBits:
-    """The memory-mapped bitmaps of quads of a shard: for each hash, a bit for each unit.
-
-    Parameters
-    ----------
-    file
-        The file.
-    units
-        The number of units of the shard.
-    """
-
-    def __init__(self, file: SectionFile, units: int) -> None:
-        self._bits = file.blocks("quad_bits")
-        self._width = quad_words(units)
-        self._rows = self._bits.unchecked.reshape(-1, self._width)
-        # Hashes of this shard lack their low bits, as in `HashLists`.
-        self._shift = QUAD_BITS + 1 - len(self._rows).bit_length()
-
-    def among(self, units: Int64Array, quads: Sequence[int]) -> BoolArray:
-        """Return which of some units may hold all of these quads."""
-        rows = [quad >> self._shift for quad in quads]
-        for row in rows:
-            self._bits.check(row * self._width, (row + 1) * self._width)
-        bits = self._rows[rows[0]]
-        for row in rows[1:]:
-            bits = bits & self._rows[row]
-        is_possible: BoolArray = np.unpackbits(bits.view(np.uint8), bitorder="little").view(np.bool_)[units]
-        return is_possible
-
-
-def quad_words(units: int) -> int:
-    """Return the words of 64 bits of a bitmap of units."""
-    return -(-units // 64)
-
-
 class Postings:
     """The memory-mapped posting lists of a shard."""
-
-    quads: QuadBits | None = None
-    """Bitmaps of quads; None in shards of earlier versions and of few units."""
 
     def __init__(self, file: SectionFile, units: int) -> None:
         self._units = units
@@ -371,8 +293,6 @@ class Postings:
         # Earlier versions wrote no grams, and sections of other names.
         self.grams = HashLists(file, "gram", units) if "gram_starts" in file else None
         self.windows = HashLists(file, "win" if self.grams is None else "key", units)
-        if "quad_bits" in file:
-            self.quads = QuadBits(file, units)
         # Reading one number from a memoryview takes a tenth of the time that numpy takes.
         self._key_view, self._start_view, self._dense_view = (
             array.data for array in (self._keys, self._starts, self._dense_keys)

@@ -23,6 +23,7 @@ from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES, DocumentBuffer, cut_units
 from sourcelight.engines.search.index.posting_builder import PostingBuilder
 from sourcelight.engines.search.index.postings import TRIGRAM_BITS, Postings
+from sourcelight.engines.search.index.quads import QuadBits
 from sourcelight.engines.storage.section_blocks import SectionBlocks
 from sourcelight.engines.storage.sections import SectionFile, write_sections
 
@@ -182,6 +183,11 @@ class Shard:
         """The posting lists."""
         return Postings(self.file, self.units)
 
+    @functools.cached_property
+    def quads(self) -> QuadBits | None:
+        """Bitmaps of quads; None in shards of earlier versions, and where they would take too much of the text."""
+        return QuadBits(self.file, self.units) if "quad_bits" in self.file else None
+
     def is_unchanged(self) -> bool:
         """Return whether the file on disk is still the opened file, unchanged."""
         return self.file.is_unchanged()
@@ -267,6 +273,7 @@ class LooseShard(Shard):
         self.doc_unit = sections["doc_unit"]
         self.unit_start = sections["unit_start"]
         self.postings = _NoPostings()
+        self.quads = None
         self._blob_ids = documents.blob_ids
 
     # Made on first use: a search without a match needs no lines, and finding them takes longer than the scan.

@@ -24,8 +24,8 @@ from sourcelight.engines.search.index.postings import (
     intersect_lists,
     literal_grams,
     literal_keys,
-    literal_quads,
 )
+from sourcelight.engines.search.index.quads import literal_quads
 from sourcelight.engines.search.index.shard import LooseShard
 from sourcelight.engines.search.model import DocumentNumbers, TermPattern, UnitNumbers
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
@@ -241,7 +241,7 @@ def _filter_by_quads(
         units = UnitNumbers(units[selection.in_documents[corpus.unit_doc[units]]])
     is_possible = np.ones(len(units), dtype=np.bool_)
     for shard_index, (start, end) in enumerate(pairwise(units.searchsorted(corpus.unit_base).tolist())):
-        bitmaps = corpus.shards[shard_index].postings.quads if end - start >= MIN_UNITS_OF_SHARD else None
+        bitmaps = corpus.shards[shard_index].quads if end - start >= MIN_UNITS_OF_SHARD else None
         if bitmaps is not None:
             is_possible[start:end] = bitmaps.among(units[start:end] - corpus.unit_base[shard_index], quads)
 
