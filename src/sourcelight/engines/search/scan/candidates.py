@@ -237,6 +237,7 @@ def _filter_by_quads(
     if not quads:
         return units
 
+    # Bitmaps of a shard without selected files are read for nothing.
     if not selection.covers_all:
         units = UnitNumbers(units[selection.in_documents[corpus.unit_doc[units]]])
     is_possible = np.ones(len(units), dtype=np.bool_)
