@@ -240,6 +240,7 @@ def _filter_by_quads(
     # Bitmaps of a shard without selected files are read for nothing.
     if not selection.covers_all:
         units = UnitNumbers(units[selection.in_documents[corpus.unit_doc[units]]])
+    # All stay in a shard without bitmaps, and where they are few: to scan them takes less time.
     is_possible = np.ones(len(units), dtype=np.bool_)
     for shard_index, (start, end) in enumerate(pairwise(units.searchsorted(corpus.unit_base).tolist())):
         bitmaps = corpus.shards[shard_index].quads if end - start >= MIN_UNITS_OF_SHARD else None
