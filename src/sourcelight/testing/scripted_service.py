@@ -178,5 +178,9 @@ def _read_head(connection: socket.socket) -> ReceivedRequest | None:
 
     first, *lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ", 2)
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    headers = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers[name.strip().lower()] = value.strip()
+
     return ReceivedRequest(method, target, headers)

@@ -67,16 +67,15 @@ def may_cross_lines(request: SearchRequest) -> bool:
     except QueryError:
         return False
 
-    patterns = [
-        leaf
-        for alternative in query.plan
-        if alternative.pattern is not None
-        for leaf in patterns_of(alternative.pattern)
-    ]
-    return any(
-        "\n" in leaf.value or leaf.kind == "structure" or (leaf.kind == "regexp" and _MAY.search(leaf.value))
-        for leaf in patterns
-    )
+    for alternative in query.plan:
+        if alternative.pattern is None:
+            continue
+        for leaf in patterns_of(alternative.pattern):
+            is_regexp = leaf.kind == "regexp" and _MAY.search(leaf.value) is not None
+            if "\n" in leaf.value or leaf.kind == "structure" or is_regexp:
+                return True
+
+    return False
 
 
 def portable(request: SearchRequest) -> SearchRequest:

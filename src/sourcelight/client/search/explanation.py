@@ -44,10 +44,8 @@ class QueryExplanation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Likely mistakes in the query, each with a suggestion."""
-        return tuple(
-            "; ".join(part for part in (item["message"], item.get("fix", "")) if part)
-            for item in self.data.get("warnings", ())
-        )
+        items = self.data.get("warnings", ())
+        return tuple("; ".join(filter(None, (item["message"], item.get("fix", "")))) for item in items)
 
     def __repr__(self) -> str:
         return self.text

@@ -11,7 +11,7 @@ row, whose first span starts at 0; `match_count` counts a match only in the row 
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -193,10 +193,14 @@ FILE_KEYS: CopiedKeys = tuple((column, column.file_key) for column in MATCHES if
 LOCATION_COLUMNS = ("repository", "repository_id", "revision", "commit")
 """Columns of `MATCHES` that say which commit of which repository a row is of."""
 
-LINE_KEYS: tuple[tuple[str, tuple[Column, ...]], ...] = tuple(
-    (key, tuple(column for column in MATCHES if column.line_key == key))
-    for key in dict.fromkeys(column.line_key for column in MATCHES if column.line_key)
-)
+
+def _group_by_line_key() -> Iterator[tuple[str, tuple[Column, ...]]]:
+    keys = dict.fromkeys(column.line_key for column in MATCHES if column.line_key)
+    for key in keys:
+        yield key, tuple(column for column in MATCHES if column.line_key == key)
+
+
+LINE_KEYS: tuple[tuple[str, tuple[Column, ...]], ...] = tuple(_group_by_line_key())
 """Columns of lines by the key of a file that has their values."""
 
 SERVICE = Column("service", "dict8", "service of the federation that the row is of")

@@ -398,12 +398,9 @@ def _matches_in_rows(
     offsets = find_texts(view, text, np.stack((starts, ends), axis=1))
     if len(starts) > 1 and (starts[1:] < ends[:-1]).any():
         # Texts that overlap or don't ascend: a look-up by start would name the wrong row, so each row is counted.
-        rows = [
-            i
-            for i, (lo, hi) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
-            for _ in range(count_texts(view, text, np.array([[lo, hi]])))
-        ]
-        return offsets, np.array(rows, dtype=np.int64)
+        bounds = np.stack((starts, ends), axis=1)
+        counts = [count_texts(view, text, bounds[row : row + 1]) for row in range(len(starts))]
+        return offsets, np.repeat(np.arange(len(starts), dtype=np.int64), counts)
 
     return offsets, (np.searchsorted(starts, offsets, side="right") - 1).astype(np.int64)
 

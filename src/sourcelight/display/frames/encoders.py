@@ -67,10 +67,9 @@ def write_json_lines(table: Any, file: IO[bytes]) -> None:
         file.write(b"{}\n" * len(table))
         return
 
-    file.writelines(
-        orjson.dumps({name: value for name, value in zip(names, row, strict=True) if value is not None}, option=option)
-        for row in zip(*columns, strict=True)
-    )
+    for row in zip(*columns, strict=True):
+        values = {name: value for name, value in zip(names, row, strict=True) if value is not None}
+        file.write(orjson.dumps(values, option=option))
 
 
 def column_values(column: Any) -> list[Any]:

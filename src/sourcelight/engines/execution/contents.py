@@ -40,7 +40,11 @@ def in_files_with_content(
     content_query = TextQuery(And(tuple(content)), query.files, languages)
     for target in targets:
         parts = list(store.search((target,), content_query, SearchOptions(lines=False), cancellation))
-        paths = {path for part in parts for batch in part.batches for path in MatchRows(batch).texts("path")}
+        paths: set[str | None] = set()
+        for part in parts:
+            for batch in part.batches:
+                paths.update(MatchRows(batch).texts("path"))
+
         yield from (SearchPart(skipped=part.skipped) for part in parts if part.skipped)
         for part in search((target,)):
             filtered_batches = (_with_paths(batch, paths) for batch in part.batches)

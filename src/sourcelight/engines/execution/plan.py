@@ -426,7 +426,6 @@ def histories_of(plans: Sequence[Plan]) -> tuple[list[HistoryRequest], list[Hist
     # Built once with changes, a history serves both: reading its commits alone as well would cost twice.
     requests += [request for request in commits_alone if request.repository.key in keys]
     commits_alone = [request for request in commits_alone if request.repository.key not in keys]
-    requests_by_key, commits_by_key = (
-        {request.key: request for request in requests_of_kind} for requests_of_kind in (requests, commits_alone)
-    )
+    requests_by_key = {request.key: request for request in requests}
+    commits_by_key = {request.key: request for request in commits_alone}
     return list(requests_by_key.values()), list(commits_by_key.values())

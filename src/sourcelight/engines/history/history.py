@@ -255,11 +255,12 @@ class History:
         # Segments number their paths from 0 each. Equal paths get one number here, in the order of first use, so that a
         # comparison of numbers is a comparison of paths.
         path_numbers: dict[bytes, int] = {}
-        numbers = [
-            np.array([path_numbers.setdefault(path, len(path_numbers)) for path in segment.texts("paths")], np.int32)
-            for segment in self.segments
-        ]
-        return Paths(list(path_numbers)), numbers
+        numbers_of_segments = []
+        for segment in self.segments:
+            numbers = [path_numbers.setdefault(path, len(path_numbers)) for path in segment.texts("paths")]
+            numbers_of_segments.append(np.array(numbers, np.int32))
+
+        return Paths(list(path_numbers)), numbers_of_segments
 
     @cached_property
     def commits(self) -> Commits:

@@ -100,13 +100,14 @@ def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
         return term, []
 
     prefix = bare["name"].lower()
-    fields = [
-        Completion(f"{bare['dash']}{name}:", "filter")
-        for name, field in FIELDS.items()
-        if field.is_offered and (field.negatable or not bare["dash"])
-        and any(spelling.startswith(prefix) for spelling in (name, *field.aliases))
-    ]  # fmt: skip
-    return term, fields
+    completions = []
+    for name, field in FIELDS.items():
+        has_prefix = any(spelling.startswith(prefix) for spelling in (name, *field.aliases))
+        is_possible = field.is_offered and (field.negatable or not bare["dash"])
+        if has_prefix and is_possible:
+            completions.append(Completion(f"{bare['dash']}{name}:", "filter"))
+
+    return term, completions
 
 
 def _values(field: Field, typed: str, names: Names) -> Iterator[Completion]:

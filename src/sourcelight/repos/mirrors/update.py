@@ -237,7 +237,13 @@ def is_same_origin(first: str, second: str) -> bool:
     name = name_from_origin(first)
     if not name or name != name_from_origin(second):
         return first == second
-    ports = {match[1] for match in (re.match(r"[^:]+://[^/]*:(\d+)(?:/|$)", url) for url in (first, second)) if match}
+
+    ports = set()
+    for url in (first, second):
+        match = re.match(r"[^:]+://[^/]*:(\d+)(?:/|$)", url)
+        if match:
+            ports.add(match[1])
+
     return len(ports) < 2
 
 

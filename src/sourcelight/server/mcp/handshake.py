@@ -225,7 +225,10 @@ def _is_plain(params: Any) -> bool:
 
 def _is_tree_of_flags(capabilities: Any) -> bool:
     """Return whether capabilities are objects of objects and flags, such as ``{"roots": {"listChanged": true}}``."""
-    return isinstance(capabilities, dict) and all(
-        isinstance(value, dict) and all(isinstance(flag, bool) or flag == {} for flag in value.values())
-        for value in capabilities.values()
-    )
+    return isinstance(capabilities, dict) and all(map(_has_only_flags, capabilities.values()))
+
+
+def _has_only_flags(capability: Any) -> bool:
+    if not isinstance(capability, dict):
+        return False
+    return all(isinstance(flag, bool) or flag == {} for flag in capability.values())

@@ -165,9 +165,10 @@ def _entries(request: ToolRequest, value: Fields, key: str) -> list[Fields]:
 
 def _objects(request: ToolRequest, value: Fields, key: str) -> list[dict[str, Any]]:
     """Return the objects of a list with their texts, numbers and nulls."""
-    return [
-        {name: field for name, field in entry.items() if _is_plain(field)} for entry in _entries(request, value, key)
-    ]
+    objects = []
+    for entry in _entries(request, value, key):
+        objects.append({name: field for name, field in entry.items() if _is_plain(field)})
+    return objects
 
 
 def _table(request: ToolRequest, table: Fields) -> dict[str, Any]:

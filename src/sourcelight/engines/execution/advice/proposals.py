@@ -383,11 +383,10 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
     names = [node.value for node in nodes if isinstance(node, Pattern)]
 
     # Adjacent words without quotes are one literal.
-    remaining_words = " ".join(
-        text
-        for word_of_pattern in leaf.value.split()
-        for text in (names if word_of_pattern == word else [word_of_pattern])
-    )
+    words: list[str] = []
+    for word_of_pattern in leaf.value.split():
+        words += names if word_of_pattern == word else [word_of_pattern]
+    remaining_words = " ".join(words)
     if not filters or (leaf.negated and (remaining_words or len(filters) > 1)):
         return ""
 
@@ -473,9 +472,8 @@ def _other_type(query: Query) -> Iterator[Advice]:
 
 
 def _leaves(query: Query) -> list[Pattern]:
-    return [
-        leaf
-        for alternative in query.plan
-        if alternative.pattern is not None
-        for leaf in patterns_of(alternative.pattern)
-    ]
+    leaves: list[Pattern] = []
+    for alternative in query.plan:
+        if alternative.pattern is not None:
+            leaves += patterns_of(alternative.pattern)
+    return leaves

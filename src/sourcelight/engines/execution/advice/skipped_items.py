@@ -132,10 +132,13 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
         total = sum(count for count, _ in commits.values())
         read_in_part = count_of(total, "commit")
         meaning = f"Some changes of {read_in_part} were not read. They are missing, too large, or in broken cells:"
-        items = [
-            f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
-            for name, (count, oids) in sorted(commits.items())[:_MAX_LISTED]
-        ]
+        items = []
+        for name, (count, oids) in sorted(commits.items())[:_MAX_LISTED]:
+            short_oids = [oid[:12] for oid in oids]
+            if count > len(oids):
+                short_oids.append("...")
+            items.append(f"- `{name}`: {', '.join(short_oids)}")
+
         yield Skipped(
             reason="history-incomplete",
             title=f"{format_count(total)} {'commit' if total == 1 else 'commits'} read in part",

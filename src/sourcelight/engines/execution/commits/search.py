@@ -66,14 +66,13 @@ def history_commits_of(
     for target in targets:
         targets_by_repository.setdefault(target.repository.key, []).append(target)
 
-    return tuple(
-        HistoryCommit(
-            of_repository[0].repository,
-            tuple(dict.fromkeys(_commit(target) for target in of_repository)),
-            tuple(without(of_repository[0].repository)),
-        )
-        for of_repository in targets_by_repository.values()
-    )
+    history_commits = []
+    for targets_of_repository in targets_by_repository.values():
+        repository = targets_of_repository[0].repository
+        commits = dict.fromkeys(map(_commit, targets_of_repository))
+        history_commits.append(HistoryCommit(repository, tuple(commits), tuple(without(repository))))
+
+    return tuple(history_commits)
 
 
 def _commit(target: Target) -> str:
@@ -163,12 +162,12 @@ class CommitSearch:
     ) -> None:
         """Read the changes only of commits that pass the filters by date, person and message, if these are few."""
         for request in requests:
-            filters = [
-                plan.history_query(position.revisions, position.without).commits
-                for plan, of_plan in plans
-                for position in of_plan
-                if position.repository.key == request.repository.key
-            ]
+            filters = []
+            for plan, of_plan in plans:
+                for position in of_plan:
+                    if position.repository.key == request.repository.key:
+                        filters.append(plan.history_query(position.revisions, position.without).commits)
+
             if filters:
                 self.histories.take_part(request, filters)
 

@@ -80,15 +80,13 @@ class ScopeSelector:
     def select(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
         """Resolve only filters and contexts, for a planner whose workers read refs and files."""
         visible = self.catalog.visible(self.viewer)
-        selections = [(item.alternative, self.choose(item, visible)) for item in scoped]
-        return [
-            Scope(
-                alternative,
-                selected,
-                tuple(Target(repository, "", repository.info.commit) for repository in selected.repositories),
-            )
-            for alternative, selected in selections
-        ]
+        scopes = []
+        for item in scoped:
+            selected = self.choose(item, visible)
+            targets = tuple(Target(repository, "", repository.info.commit) for repository in selected.repositories)
+            scopes.append(Scope(item.alternative, selected, targets))
+
+        return scopes
 
     def choose(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
         """Return the repositories of an alternative, by context, filters, and predicates on attributes."""

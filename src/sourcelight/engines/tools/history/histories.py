@@ -322,10 +322,8 @@ def _open(
         omit(f"The history of {repository.name} can't be read: {exc.reason}.")
         return
 
-    included, excluded = (
-        tuple(commit for commit in commit_ids if history.position(commit) is not None)
-        for commit_ids in (commits, request.without)
-    )
+    included = tuple(commit for commit in commits if history.position(commit) is not None)
+    excluded = tuple(commit for commit in request.without if history.position(commit) is not None)
     missing_count = len(commits) - len(included) + len(request.without) - len(excluded)
     if missing_count:
         omit(f"The history of {repository.name} lacks {count_of(missing_count, 'revision')}.")
