@@ -44,6 +44,8 @@ _PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
 """The value of ``path``, which names a file to include."""
 
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+"""Characters by the letter behind a backslash, in values of a configuration."""
+
 _has_extensions = False
 
 _READ_ALIKE = ("partialclone", "noop-v1", "compatobjectformat")

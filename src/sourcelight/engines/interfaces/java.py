@@ -22,6 +22,8 @@ _TYPES = {
     "annotation_type_declaration": "interface",
     "enum_declaration": "enum",
 }
+"""Kinds of public types by the types of their nodes."""
+
 _METHODS = {
     "method_declaration": "method",
     "annotation_type_element_declaration": "method",

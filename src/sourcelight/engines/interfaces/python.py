@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SCRIPTS = frozenset({"setup.py", "noxfile.py"})
+"""Files that no one imports."""
+
 _BLOCKS = frozenset({"if_statement", "elif_clause", "else_clause", "try_statement", "except_clause", "finally_clause",
                      "with_statement", "block"})  # fmt: skip
 # Decorators that change how a name is used; others are the business of the module.

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _HIDDEN = frozenset({"private", "protected"})
+"""Modifiers of members that are not public."""
+
 _CLASSES = {
     "class_declaration": "class",
     "abstract_class_declaration": "class",

@@ -24,6 +24,7 @@ MAX_OCCURRENCES = 5
 
 
 _CONTAINERS = frozenset({"module", "namespace", "package"})
+"""Kinds of definitions that only contain others."""
 
 
 @dataclass(frozen=True, slots=True)

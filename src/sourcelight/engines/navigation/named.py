@@ -35,7 +35,10 @@ MAX_PARSED_FILES = 60
 """Maximum candidate files to parse while a repository has no definition table."""
 
 _VARIABLES = frozenset({"variable", "constant", "field", "property"})
+"""Kinds of definitions that hold a value."""
+
 _METHODS = frozenset({"method", "constructor", "field", "property", "enummember"})
+"""Kinds of definitions that are members of another one."""
 
 _SEPARATOR = re.compile(r"::|[./\\]")
 """Between the parts of a module's name: ``requests.adapters``, ``tokio::time``, ``lib/url.h``."""

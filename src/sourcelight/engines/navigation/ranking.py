@@ -21,6 +21,7 @@ MAX_RANKED = 400
 """Maximum definitions of one name to rank."""
 
 _TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"})
+"""Kinds of definitions that a name more probably means than a variable."""
 
 _SAME_REPOSITORY = 3.0
 _SAME_FILE, _SAME_FILE_ATTRIBUTE = 4.0, 1.0

@@ -34,8 +34,10 @@ _MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 
 
 _TEMPORARY = "tmp-"
+"""Start of the name of a file that is being written."""
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a disk, a quota or a file system without space."""
 
 
 def temporary_path(folder: Path) -> Path:

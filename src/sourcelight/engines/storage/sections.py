@@ -53,6 +53,7 @@ _MAGIC = {
     "subjects": b"SLsubjcs",
     "history": b"SLhistry",
 }
+"""The first bytes of a file of each kind."""
 
 
 def write_sections(

@@ -32,7 +32,10 @@ LANGUAGES: Mapping[str, str] = {
 YAML; no file of those is searched."""
 
 _PLAIN = frozenset({"Java", "JavaScript", "Scala", "Shell", "TSX", "TypeScript"})
+"""Languages in which a name may begin with ``$``, so that ast-grep replaces nothing."""
+
 _LINEAR_B = frozenset({"C", "C++"})
+"""Languages in which ast-grep replaces the ``$`` of a pattern by a letter of Linear B."""
 
 
 @dataclass(frozen=True, slots=True)

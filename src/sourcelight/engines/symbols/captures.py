@@ -36,7 +36,10 @@ _NAMED_BY_TYPEDEF = frozenset({"struct", "class", "enum", "typedef"})
 """Kinds of C that a typedef around them names."""
 
 _KIND_OF_CAPTURE = {"typedef": "class", "declaration": "function"}
+"""Kinds of captures that are no kinds of definitions."""
+
 _KIND_CODES = {name: KINDS.index(_KIND_OF_CAPTURE.get(name, name)) for name in (*KINDS, *_KIND_OF_CAPTURE)}
+"""Index in `KINDS` of each kind and capture."""
 
 _MAX_QUERY_STATES = 1 << 16
 """Unfinished matches that a query keeps at a time; tree-sitter drops the oldest beyond."""

@@ -46,6 +46,7 @@ _SENTINEL = b"\n_\n"
 """A statement after a cell: if the parser reads it as one of its own, the cell has closed all brackets and quotes."""
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "string_start": "string_end"}
+"""Pairs of nodes, of which one without the other means a syntax error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ from sourcelight.repos.objects.commits import commit_time_of, read_commit
 from sourcelight.repos.revisions import head_target
 
 _READ: tuple[GroupBy, ...] = ("repository", "commit")
+"""Columns by which the answer names what it read."""
+
 _OF_REPOSITORIES = names_of(FilterScope.REPOSITORY)
 
 _MAX_NAMED = 20

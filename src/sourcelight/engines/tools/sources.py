@@ -23,6 +23,8 @@ _SHORT_OID = 12
 """Digits of a commit in a text."""
 
 _PLACES = ("repository", "commit")
+"""Columns that name a source."""
+
 # Tables whose commits are origins of lines, not sources of the answer.
 _OF_HISTORY = frozenset({"commits", "diff_lines", "text_history", "blame_lines", "refs", "last_changes"})
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sourcelight.display.notebook.views.file_view import FileView
 
 _PLACES = frozenset({"path", "commit"})
+"""Columns of which a frame needs one beside the repository."""
 
 
 @refuses_former_names("CodeAccessor")

@@ -32,6 +32,7 @@ _CARRIED = (
 """Columns of the lines that each of their matches repeats."""
 
 _OWN = ("row", "start", "end", "match")
+"""Columns of the result that no group may be named like."""
 
 _MAX_NUMBER_CHARS = 18
 """Maximum digits of a number: one more can exceed 64 bits."""

@@ -33,6 +33,7 @@ KINDS = ("service", "host", "lab")
 """Kinds of links: to a page of the service, of the code host, or to a file that JupyterLab opens."""
 
 _COLUMNS = ("repository", "commit", "path", "line_number", "start_line", "type", "url")
+"""Columns that say where a row is."""
 
 _SHOW_AFTER_S = 0.5
 """Seconds of work without a progress bar: most calls are faster, and a bar that flashes distracts."""

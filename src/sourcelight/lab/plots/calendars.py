@@ -16,6 +16,8 @@ from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 from sourcelight.lab.plots.time_series import date_column, is_plausible, undated_text
 
 _WEEKDAYS = ("Mon", "", "Wed", "", "Fri", "", "Sun")
+"""Labels of rows: every second one, because all of them would be too close."""
+
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # Sizes in units of the drawing: a day is a square of 1, with a gap around it.
 _YEAR_HEIGHT = 8.6

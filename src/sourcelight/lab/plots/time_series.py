@@ -29,6 +29,7 @@ _LONGER: Mapping[str, tuple[str, ...]] = {
 """Longer periods that contain each period as a whole; a week may lie in two months."""
 
 DATE_COLUMNS = ("period", "commit_date", "blame_commit_date", "last_commit_date", "author_date")
+"""Columns of dates, in the order in which they are looked for."""
 
 _MAX_BARS = 72
 """Bars that fit beside each other on a sheet: six years of months."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sourcelight.client import Client
 
 _STAGES = ("files", "commits", "earlier people", "last commits of files", "public symbols")
+"""Steps of the report that progress displays."""
 
 
 @refuses_former_parameters

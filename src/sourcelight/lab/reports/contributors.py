@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 # Notices that the report's own numbers and tables already express.
 _OWN_RULES: tuple[RuleSubject, ...] = ("agent commits", "file kinds", "merges")
 _STAGES = ("commits", "people", "folders", "files", "time before", "ownership", "identities")
+"""Steps of the report that progress displays."""
 
 _MAX_TITLE_NAMES = 3
 """Repositories that a title names."""

@@ -15,6 +15,7 @@ AUTHORED = (SOURCE, DOCUMENTATION)
 """Kinds of files that people of a repository write."""
 
 _COMMIT_KEYS = ["repository", "commit"]
+"""Columns that name a commit."""
 
 
 def changed_files(

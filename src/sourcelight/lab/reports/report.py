@@ -15,6 +15,7 @@ from sourcelight.display.notebook.frame_views.table import REPORT
 from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, ReportContent, ReportTable
 
 _ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
+"""Extensions of files by format."""
 
 
 @refuses_former_names("Report")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sourcelight.client import Client
 
 _STAGES = ("changes",)
+"""Steps of the report that progress displays."""
 
 
 @checks_arguments

@@ -57,7 +57,11 @@ _KEYS: dict[str, type] = {
     "url": str,
     "metadata": dict,
 }
+"""Keys of a repository, with the types of their values."""
+
 _CONTEXT_KEYS: dict[str, type] = {"description": str, "repositories": list, "query": str}
+"""Keys of a context."""
+
 _WORDS = {
     str: "a string",
     bool: "true or false",
@@ -65,6 +69,7 @@ _WORDS = {
     list: "a list of strings",
     dict: "a table of strings",
 }
+"""Names of types in messages."""
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ _ALWAYS = {
     "GIT_PROTOCOL_FROM_USER": "0",
     "GIT_PAGER": "cat",
 }
+"""Variables that every git process gets."""
 
 
 def reading_environment(directory: str) -> dict[str, str]:

@@ -30,6 +30,8 @@ MAX_AVERAGE_PATH_BYTES = 256
 FREE_PATH_BYTES = 32 << 20
 
 FOLDER_MODES = frozenset({b"40000", b"040000"})
+"""Modes of directories; some programs write a zero before them."""
+
 _Entries = list[tuple[bytes, bytes, bytes]]
 
 

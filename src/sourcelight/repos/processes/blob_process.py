@@ -34,6 +34,7 @@ git writes more slowly, so pauses get longer until a read has `_ENOUGH_BYTES`.""
 _ENOUGH_BYTES = 1 << 16
 _MISSING = b" missing\n"
 _SETTINGS = ("core.deltaBaseCacheLimit=32m",)
+"""Settings of git: its cache of objects counts for the memory that it may take."""
 
 _DATA_BYTES = MAX_UNFOLDED_BYTES + (96 << 20)
 """Memory limit of the process. Content stored as a delta of a far larger object exceeds it and ends the process."""

@@ -18,6 +18,8 @@ from sourcelight.server.identity.owner_token import OwnerToken
 
 _OWNER_ID = 1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine."""
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

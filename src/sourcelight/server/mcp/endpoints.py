@@ -33,6 +33,8 @@ _REQUEST_HEADERS = (
     "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id"
 )
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine."""
+
 # An origin ends with its port (RFC 6454, 6.2); the URL parser takes `[::1]evil` for `::1`.
 _ORIGIN = re.compile(r"https?://(?:\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 OnPrincipal = Callable[[Scope, Principal], None]

@@ -46,6 +46,7 @@ PROTOCOL_VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-1
 
 
 _INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+"""The message of a client that has read the answer to ``initialize``."""
 
 _MAX_EXACT_ID = 2**53
 """Limit above which JSON numbers aren't exact in other parsers."""

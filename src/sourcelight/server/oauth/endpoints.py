@@ -32,6 +32,8 @@ _BELOW = "/{rest:path}"
 """End of a route that takes everything below its address, too."""
 
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
+"""A header that lets pages of any origin read an answer."""
+
 _PREFLIGHT = {
     **_ANY_ORIGIN,
     "Access-Control-Allow-Methods": "POST, OPTIONS",

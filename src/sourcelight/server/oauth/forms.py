@@ -30,6 +30,7 @@ MAX_FORM_FIELDS = 20
 """Fields of a form; the largest of the service has a dozen."""
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+"""Headers of answers with secrets (RFC 6749, 5.1)."""
 
 _SIGN_IN_WINDOW_S = 300
 """Seconds until a failed sign-in counts no more."""

@@ -29,7 +29,11 @@ from sourcelight.server.oauth.forms import NO_STORE, FormSealer, oauth_error
 from sourcelight.server.oauth.provider import Provider, ResourceRefused
 
 _GRANTS = frozenset({"authorization_code", "refresh_token"})
+"""Grant types beside the one of devices."""
+
 SCOPES = frozenset({MCP, USER_ALL})
+"""Scopes that clients may ask for."""
+
 _NOT_PLAIN = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 
 

@@ -15,6 +15,8 @@ SCOPE_TEXTS = {
     "mcp": "Use the MCP tools: search, read and explore the repositories that you may see.",
     "user:all": "Do everything that you can do here: all searches and tools, on the repositories that you may see.",
 }
+"""Scopes in words, for the page that asks for consent."""
+
 STYLE = """:root {
   color-scheme: light dark;
   --ground: #f6f7f9; --card: #ffffff; --text: #1c2430; --quiet: #566070; --line: #8a94a4;

@@ -43,6 +43,7 @@ _READ_AS_TEXT = {
     "unclosed-as-text": "A parenthesis is read as text",
     "doubled-backslash": "Two backslashes are read as one",
 }
+"""Titles of notices about a query of which a part is read as text, by the kind of advice."""
 
 
 def nothing_found(

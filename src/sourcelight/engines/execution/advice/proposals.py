@@ -62,8 +62,13 @@ _SELECTED = {
     "symbol": ("definitions", "type:symbol"),
     "commit": ("commits", "type:commit or type:diff"),
 }
+"""The results that ``select:`` keeps, in words, and the filter that finds them."""
+
 _ENDINGS = frozenset({"ext", "extension", "filetype"})
+"""Filters of other tools for the extension of a file."""
+
 _DEFINITIONS = frozenset({"sym", "symbol", "def", "function", "class"})
+"""Filters of other tools for definitions."""
 
 _ELSEWHERE = {
     "branch": "rev",

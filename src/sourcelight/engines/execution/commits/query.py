@@ -35,6 +35,7 @@ from sourcelight.engines.history.search.structures import StructureQuery
 from sourcelight.engines.structure.pattern import StructurePattern
 
 SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
+"""Sides of changed lines by the last part of ``select:commit.diff.added``."""
 
 
 HistoryQuery: TypeAlias = CommitQuery | DiffQuery | StructureQuery | CellDiffQuery

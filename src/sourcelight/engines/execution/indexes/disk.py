@@ -26,6 +26,8 @@ KINDS = ("text", "definitions", "ranking", "history", "scip")
 """Text and its n-grams; definitions; terms of ranked search; commits and changes; index files of compilers."""
 
 _SIDE_TABLES = {"definitions": ("symbols",), "ranking": ("terms", "subjects")}
+"""Tables beside the shards, by the kind of index that they belong to."""
+
 _SCIP = "scip"
 
 DETAILED = 20

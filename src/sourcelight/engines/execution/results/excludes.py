@@ -23,9 +23,11 @@ EXCLUDES = (
     ("Exclude minified JavaScript", r"\.min\.js$"),
     ("Exclude JavaScript maps", r"\.js\.map$"),
 )
+"""Labels and regular expressions of filters that leave paths out."""
 
 _ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in EXCLUDES).replace("(^|/)", "(?:^|/)")
 _REQUIRED = (b"_test.", b".test.", b"_spec.rb", b"vendor/", b"third", b"node_modules/", b".min.js", b".js.map")
+"""A text that every match of each of these expressions contains."""
 
 
 def sums_of_texts(paths: Any, sums: Any) -> dict[str, int]:

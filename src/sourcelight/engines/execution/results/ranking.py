@@ -51,6 +51,8 @@ SCORE = "score"
 """Column of the scores of files that another process ranks."""
 
 _RANKED = frozenset({"content", "path", "symbol"})
+"""Types of rows that have a score."""
+
 _MAX_OF_ONE_BATCH = 1024
 DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPositions | None]
 

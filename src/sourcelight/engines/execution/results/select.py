@@ -22,11 +22,13 @@ from sourcelight.core.batches.schema import FILE_KEYS, LOCATION_COLUMNS
 from sourcelight.engines.search import Target
 
 _KINDS = {"file": ("content", "path", "symbol"), "content": ("content",), "symbol": ("symbol",)}
+"""Types of rows that ``select:`` keeps."""
 
 FileKey = tuple[str, str]
 """A repository's name and the requested revision."""
 
 _NAME_SPANS = ("name_start", "name_end")
+"""Columns with the spans of matches in a name or path."""
 
 
 def file_key(target: Target) -> FileKey:

@@ -41,8 +41,10 @@ _TYPES = {
     "commit": ("type:commit", "Commits"),
     "diff": ("type:diff", "Diffs"),
 }
+"""Filter and label of each type of rows."""
 
 _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
+"""Kinds whose spelling in ``select:symbol.`` differs."""
 
 K = TypeVar("K")
 

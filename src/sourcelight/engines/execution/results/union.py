@@ -18,6 +18,7 @@ from sourcelight.core.batches.schema import batch_of_rows
 from sourcelight.core.patterns.ranges import disjoint_spans
 
 _CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
+"""Columns of chunks."""
 
 _Row = dict[str, Any]
 

@@ -23,6 +23,7 @@ RevisionCommit = tuple[str, CommitId]
 """A revision as displayed, and its commit."""
 
 _SCOPES = frozenset({FilterScope.REPOSITORY, FilterScope.FILE, FilterScope.TEXT})
+"""Scopes of the filters that a context may have."""
 
 _FIELDS = tuple(
     item.name for item in FIELDS.values() if item.is_offered and item.scope in _SCOPES and item.name != "context"
@@ -30,7 +31,10 @@ _FIELDS = tuple(
 """Filters that the query of a context may have; patterns, including ``content:``, are refused separately."""
 
 _PREDICATES = frozenset({"has.meta", "has.topic", "has.description"})
+"""Predicates that a context may have."""
+
 _EVERYTHING = frozenset({"", "global"})
+"""Values of ``context:`` that mean all repositories."""
 
 
 @dataclass(slots=True)

@@ -20,11 +20,13 @@ from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOpt
 from sourcelight.repos import Repository, has_commit_after
 
 _OF_INFO = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
+"""The attribute of `RepositoryInfo` that each predicate reads."""
 
 TargetKey = tuple[str, str, str]
 """Identity of a target: the repository's key, the requested revision, the commit."""
 
 _OF_FILES = frozenset({"has.path", "has.content", "has.file"})
+"""Predicates that the text index answers."""
 
 _AS_PREDICATES = {
     "repohasfile": ("has.path", "path"),
@@ -33,6 +35,8 @@ _AS_PREDICATES = {
 """Filters that mean the same as a predicate, with its name and the argument for their value."""
 
 _COMMITS = {"commit", "diff"}
+"""Types of rows that are commits."""
+
 _SELECTS_BY_INDEX = {"symbol", "owners"}
 
 _SELECTIONS: IdentityCache[Sequence[Repository], RepositorySelection] = IdentityCache(8)

@@ -38,7 +38,10 @@ _CALLEE_FIELDS = ("function", "name", "method", "constructor", "macro")
 """Kinds of nodes that are names, and fields of a call that hold what is called, over all grammars."""
 
 _TYPES = frozenset({"class", "struct", "interface"})
+"""Kinds of types, whose conversions look like calls in some languages."""
+
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
+"""Kinds of definitions that can be called."""
 
 
 @dataclass(frozen=True, slots=True)

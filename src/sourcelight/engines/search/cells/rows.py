@@ -20,6 +20,7 @@ _CELL_COLUMNS = (("cell", "int32"), ("cell_kind", "dict8"), ("cell_line", "int32
 """Columns of a position in a cell, in the order of `CellPlace`, and their types."""
 
 _RAW_ENDINGS = (b".ipynb", b".qmd", b".rmd")
+"""Endings of the names of notebooks."""
 
 CellsOf: TypeAlias = Callable[[str, str, str], CellDocument | None]
 """Returns the cells of a file by repository, revision and path; None for a file without cells."""

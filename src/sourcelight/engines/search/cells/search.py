@@ -36,6 +36,7 @@ _BATCH_FILES = 64
 """Files that are matched together, for the same reason."""
 
 _COUNTED_COLUMNS = ["repository", "revision", "commit", "path", "language", "match_count"]
+"""Columns that a count of cells reads."""
 
 OpenGroups = Callable[[Sequence[model.Target], Cancellation], Iterator[OpenedTargets]]
 

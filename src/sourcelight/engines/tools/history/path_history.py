@@ -26,6 +26,8 @@ from sourcelight.engines.tools.history.histories import OpenedHistory, open_hist
 from sourcelight.repos import ObjectReader, find_entry
 
 _STATUSES = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
+"""Statuses by git's letters."""
+
 _RULE = Rule("Merges change no file, and copies are not followed.", "merges")
 
 

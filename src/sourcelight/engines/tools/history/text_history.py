@@ -50,6 +50,7 @@ _COLUMNS = (
     "removed",
     "agent",
 )
+"""Columns of the table."""
 
 
 def _history_of(arguments: HistoryOfArguments, context: ToolContext) -> ToolResult:

@@ -29,6 +29,7 @@ _UNPARSED_REASONS = {
     "timed-out": "not parsed in the time allowed",
     "unreadable": "no notebook that can be read",
 }
+"""Reasons why a file was not parsed, in words."""
 
 FileArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments | OutlineArguments | CallGraphArguments
 SymbolArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments | CallGraphArguments

@@ -28,6 +28,7 @@ _MAX_ITEMS_OF_KIND = {"docs": 15, "tests": 15, "dependencies": 15, "other": 25}
 """Items of a list on a page; kinds that matter less to users of the code have fewer than `_MAX_ITEMS`."""
 
 _LOG_COLUMNS = ["kind", "title", "request", "author", "commits", "commit_date", "commit"]
+"""Columns of the table of changes."""
 
 _API_COLUMNS = ["status", "kind", "module", "symbol", "signature", "old_signature", "path", "line_number", "old_path",
                 "old_line_number", "language"]  # fmt: skip

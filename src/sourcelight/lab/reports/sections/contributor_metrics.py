@@ -14,10 +14,13 @@ _FILES_COUNTED: dict[OtherFiles, str] = {
     "with": "all changed files",
     "without": "changed files but vendored, generated and lock files",
 }
+"""Files that are counted, by the argument `other_files`."""
+
 _PATHS_COUNTED = {
     False: "Distinct paths of all changes, both names of renamed files, as git log --name-only --no-renames has them.",
     True: "Distinct paths of the changes that count, renamed files under their new names.",
 }
+"""Paths that are counted: of all changes, or of some paths."""
 
 
 def metrics(

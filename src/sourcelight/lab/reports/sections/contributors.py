@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _CHURN_COLUMNS = ["additions", "deletions", "changes", "commits", "authors"]
+"""Numbers of each row of changes."""
 
 _MAX_BARS = 15
 """Maximum people of a chart."""

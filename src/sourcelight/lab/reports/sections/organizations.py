@@ -22,6 +22,8 @@ HIDDEN = "addresses hidden by code hosts"
 PERSONAL = "personal domains"
 NONE = "no domain"
 _OTHERS = (PUBLIC, HIDDEN, PERSONAL, NONE)
+"""Groups of addresses that are of no organization."""
+
 ABOUT = (
     "Commits by people, by the domain of the author's address. A domain below another one of these counts for that "
     "one. Providers where anybody has an address, and addresses that code hosts give out, are not organizations. A "

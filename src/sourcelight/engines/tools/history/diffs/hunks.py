@@ -40,6 +40,7 @@ _DERIVED_HUNK_KEYS = frozenset({"oldLines", "newLines"})
 """Keys that a reader can count from the lines of a hunk."""
 
 _SIGNS = {"added": "+", "removed": "-"}
+"""The first character of a line, by its side."""
 
 
 def served_results(

@@ -26,6 +26,7 @@ from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 
 _SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files", "agent_commits")
+"""Columns that add up over repositories."""
 
 
 def _gather(arguments: ContributorsArguments, context: ToolContext) -> PartialResult:
