@@ -29,6 +29,7 @@ from sourcelight.server.http.connections import (
     bytes_in_system,
     raise_descriptor_limit,
 )
+from sourcelight.server.http.huge_pages import HugePages
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
@@ -326,6 +327,7 @@ class HttpServer(uvicorn.Server):
         self.server_state = _SharedState(self.register, app)
         self._app = app
         self._opening = opening
+        self._huge_pages = HugePages()
         self.received: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -334,6 +336,7 @@ class HttpServer(uvicorn.Server):
         await super().startup(sockets)
         if self._opening is not None:
             self._opening.start()
+        self._huge_pages.start()
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether to stop."""
@@ -342,6 +345,7 @@ class HttpServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, then the connections."""
+        self._huge_pages.stop()
         self._app.stop()
         await super().shutdown(sockets)
 
