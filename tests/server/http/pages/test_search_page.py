@@ -19,9 +19,11 @@ import pytest
 from server.loopback_tls import TLS
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
+from sourcelight.core.wire.events import Done, Progress, Skipped
 from sourcelight.core.wire.sse import SseDecoder
 from sourcelight.repos import ServicePolicy
 from sourcelight.repos.state import State
+from sourcelight.server.http.pages.search_view import SearchView
 from sourcelight.server.http.pages.suggestions import MAX_SUGGESTIONS, suggest
 from sourcelight.server.http.settings import Settings
 from sourcelight.testing import RepositoryBuilder
@@ -258,3 +260,12 @@ def test_a_page_that_shows_a_part_says_so(tmp_path: Path) -> None:
         page = get(service, "/search", q="needle count:all", wait="1").text
     assert "44.py" not in text_of(page)
     assert re.search(r"The first \d+ results are shown", page)
+
+
+def test_what_is_left_out_has_its_noun() -> None:
+    """It was "1 forked, 1 archived", as the protocol has it."""
+    view = SearchView("x", "standard", "/")
+    skipped = (Skipped("repository-fork", "1 forked"), Skipped("excluded-archive", "2 archived"))
+    view.add(Progress(done=True, match_count=0, duration_ms=1, skipped=skipped))
+    view.add(Done())
+    assert "Left out: 1 forked repository, 2 archived repositories</summary>" in view.to_html()

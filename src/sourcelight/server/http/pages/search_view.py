@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.results import file_url, repository_url
 from sourcelight.core.cells.json_lines import row_line
-from sourcelight.core.completeness import is_limiting, status_of
+from sourcelight.core.completeness import is_limiting, status_of, title_text
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.markup import escape, highlight, one_line
 from sourcelight.core.markup.counts import count_of
@@ -171,7 +171,7 @@ class SearchView:
     def notes(self) -> list[str]:
         """Titles of notices about the answer; their texts may name repositories."""
         skipped = self._progress.skipped if self._progress is not None else ()
-        return [alert.title for alert in self._alerts] + [item.title for item in skipped]
+        return [alert.title for alert in self._alerts] + [title_text(item) for item in skipped]
 
     def to_html(self) -> str:
         """Return the results with their notices."""
@@ -237,14 +237,14 @@ class SearchView:
         """Return what the answer leaves out, folded below the titles."""
         items = []
         for item in skipped:
-            title = f"<strong>{escape(one_line(item.title, _MAX_TITLE_CHARS))}</strong>"
+            title = f"<strong>{escape(one_line(title_text(item), _MAX_TITLE_CHARS))}</strong>"
             link = ""
             if item.suggested is not None:
                 query = f"{self.query} {item.suggested.query_expression}"
                 link = f' <a href="{self._link(query)}">{escape(item.suggested.title)}</a>'
             items.append(f"<li>{title} {to_html(item.message, _no_link)}{link}</li>")
 
-        titles = ", ".join(one_line(item.title.partition(":")[0], _MAX_TITLE_CHARS) for item in skipped)
+        titles = ", ".join(one_line(title_text(item).partition(":")[0], _MAX_TITLE_CHARS) for item in skipped)
         style = " class=warn" if any(map(is_limiting, skipped)) else ""
         return (
             f"<details class=skipped><summary{style}>Left out: {escape(titles)}</summary>"
