@@ -22,6 +22,10 @@ FILES: dict[str | bytes, str | bytes | None] = {
         "#else\nenum StoneKind {\n    case hard\n    case soft\n}\n#endif\n"
     ),
     "lib/grain.py": "import enum\n\n\nclass FlourGrades(enum.Enum):\n    WHITE = 1\n    DARK = 2\n",
+    "Sluice/Sluice.m": (
+        "#import <Foundation/Foundation.h>\n\ntypedef NS_ENUM(NSInteger, WMSluiceStatus) {\n    WMSluiceOpen = 1,\n"
+        "    WMSluiceShut,\n};\n"
+    ),
     "tests/levels.rs": "enum WaterLevel {\n    Low,\n}\n",
     "src/Belt.java": "class Belt {\n  enum Mode { SLOW, FAST }\n}\nclass Strap {\n}\n",
     "lib/Mill/Log.hs": "module Mill.Log where\n\ndata Verbosity\n  = Quiet\n  | Loud\n",
@@ -51,6 +55,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("Which stone options are there?", "The body of `StoneKind` lists 1 member: `hard` in"),
         ("Which verbosity levels are there?", "The body of `Verbosity` lists 2 members: `Quiet` and `Loud` in"),
         ("Which mode types does the Belt have?", "The body of `Mode` lists 2 members: `SLOW` and `FAST` in"),
+        ("Which sluice statuses are there?", "The body of `WMSluiceStatus` lists 2 members: `WMSluiceOpen` and"),
+        ("What are the values of WMSluiceStatus?", "The body of `WMSluiceStatus` lists 2 members: `WMSluiceOpen` and"),
         ("List the flour grades", "The body of `FlourGrades` lists 2 members: `WHITE` and `DARK` in"),
     ],
 )

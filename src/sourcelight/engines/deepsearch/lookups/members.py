@@ -92,12 +92,14 @@ def find_worded_members(work: Work, text: str, notes: list[str]) -> Finding | No
     """Return the members of the only enum outside of tests that has the words of a question as its name."""
     question = read_member_question(text)
     for pattern in (*question.patterns, *question.patterns_in_owner) if question is not None else ():
-        head = rf"\b(?:enum|data|class|NS_ENUM|NS_OPTIONS)\b.*\b{pattern}\b|\b{pattern}\b.*=.*\benum\b"
+        name = rf"\b(?:[a-z]{{2,3}})?{pattern}\b"
+        head = rf"\b(?:enum|data|class|NS_ENUM|NS_OPTIONS)\b.*{name}|{name}.*=.*\benum\b"
         queries = make_queries(work, f"case:no type:file /{head}/")
         rows = [
             row for row in run_searches(work, queries, notes) if row["type"] == "content" and not rank_of(row["path"])
         ]
-        word = re.compile(rf"(?i:\b{pattern}\b)")
+        # Names of Objective-C begin with the letters of their project.
+        word = re.compile(rf"\b(?:[A-Z]{{2,3}})?(?i:{pattern})\b")
         names = {match[0] for row in rows for match in word.finditer((row["line"] or "")[:_MAX_HEAD])}
         findings = []
         for name in sorted(names)[:_MAX_ENUMS]:
@@ -251,6 +253,8 @@ _NO_CODE = re.compile(
     re.DOTALL,
 )
 _BARE_ATTRIBUTES = re.compile(r"#?\[[^\[\]\n]*\]|@[\w.]+(?:[ \t]*\([^()]*\))?")
+_ENUM_MACRO = re.compile(r"\s*typedef\s+(?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS)\s*\([\w\s]*,\s*(?P<name>\w+)\s*\)\s*\{")
+"""The head of an enum of Objective-C, whose name is an argument."""
 _VISIBILITY = re.compile(r"\bpub\s*\([\w\s:]*\)")
 _MEMBER = re.compile(r"\s*(?P<name>[A-Za-z_$][\w$]*)\s*(?:[={(].*)?\s*", re.DOTALL)
 
@@ -261,6 +265,10 @@ def _blank(match: re.Match[str]) -> str:
 
 def _head_end(text: str, word: str) -> int:
     """Return where the body of an enum begins; 0 without a head that has the name, an expression, behind ``enum``."""
+    macro = _ENUM_MACRO.match(text[:_MAX_HEAD])
+    if macro is not None:
+        return macro.end() if word and re.fullmatch(word, macro["name"]) is not None else 0
+
     # One search for each part: a pattern of the whole head takes cubic time for a line of `enum A enum A …`.
     head = text[: text.find("{") + 1][:_MAX_HEAD]
     keyword = re.search(r"(?i:\benum\b)", head)

@@ -51,8 +51,8 @@ def find_absence(work: Work, name: str, notes: Sequence[str], *, noun: str = "")
     queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
     content = find_rows(work, queries)
 
-    # An incomplete search can't prove absence.
-    if notes or content.notes:
+    # An incomplete search can't prove absence; a file that no grammar could parse is searched all the same.
+    if content.notes or (notes and content.lines):
         return None
 
     query = join_queries(queries)

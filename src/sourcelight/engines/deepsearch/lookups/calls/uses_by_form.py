@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_L
 from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import LineForm, language_in, state_calls_by_form
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import is_address
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
-from sourcelight.engines.deepsearch.source.call_forms import has_call, has_construction, has_reference
+from sourcelight.engines.deepsearch.source.call_forms import WITH_TYPES_FIRST, has_call, has_construction, has_reference
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 
 _USES = re.compile(r"\b(?:us(?:e|es|ed|ing|ages?)|refer(?:s|red|ences?|enced)?)\b", re.IGNORECASE)
@@ -83,7 +83,10 @@ def find_by_form(
 ) -> Finding | None:
     """State that nothing calls it, if no other line has the name."""
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    # A file that no grammar could parse is searched all the same.
+    unread: list[str] = []
+    rows = [row for row in run_searches(work, searches, unread) if row["type"] == "content"]
+    notes += unread
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
     other_rows = [
         row
@@ -94,34 +97,49 @@ def find_by_form(
     ]
     texts = FileTexts(work.context)
     code_rows = [row for row in other_rows if not _is_prose(row)]
-    if code_rows:
+    # A prototype in a header, or a further clause, is no use.
+    declared_rows = [row for row in code_rows if _is_declaration(work, texts, row, name)]
+    if len(declared_rows) < len(code_rows):
         # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
         finding = _mentions(work, texts, name, callables, other_rows, [*queries, join_queries(searches)])
         # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
-        return finding if not notes or (finding is not None and finding.lists_uses) else None
+        return finding if not unread or (finding is not None and finding.lists_uses) else None
 
-    if notes:
+    if unread:
         return None
 
-    first_of_path = {location.path: location for location in reversed(callables)}
-    if len(first_of_path) > MAX_NAMED:
+    lines = {location.path: (location.target, location.definition.line) for location in reversed(callables)}
+    for row in declared_rows:
+        target = work.inquiry.pins.of(row["repository"])
+        if target is not None:
+            lines.setdefault(row["path"], (target, row["line_number"]))
+
+    if len(lines) > MAX_NAMED:
         return None
 
-    locations = [first_of_path[path] for path in sorted(first_of_path)]
-    lines = [(location, location.definition.line) for location in locations]
     evidence = tuple(
-        texts.evidence(location.target, location.path, line, line, "definition", 1.0, (name,))
-        for location, line in lines
+        texts.evidence(target, path, line, line, "definition", 1.0, (name,))
+        for path, (target, line) in sorted(lines.items())
     )
-    defined = "its definition" if len(callables) == 1 else "its definitions"
-    prose = ", and comments and documents" if other_rows else ""
-    paths = join_words([code(location.path) for location in locations])
+    defined = "its definition" if len(callables) + len(declared_rows) == 1 else "its definitions"
+    prose = ", and comments and documents" if len(declared_rows) < len(other_rows) else ""
+    paths = join_words([code(path) for path in sorted(lines)])
     text = f"No searched line has {code(name)} except {defined} in {paths}{prose}: nothing there calls it by name"
     finding = Finding(
         Statement(text, evidence), "callers", queries=[*queries, join_queries(searches)], is_negative=True
     )
     finding.method.append("The search can't find names that code builds at run time, or calls from other programs.")
     return finding
+
+
+_METHOD = re.compile(r"\s*[-+]\s*\(")
+
+
+def _is_declaration(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
+    """Return whether a line surely defines or declares a name: without a keyword, a call may look like a definition."""
+    language = language_in(work, texts, row["repository"], row["path"])
+    is_sure = language not in {*WITH_TYPES_FIRST, "Groovy"} or _METHOD.match(row["line"] or "") is not None
+    return is_sure and defines_by_form(work, texts, row, name)
 
 
 def _is_prose(row: Mapping[str, Any]) -> bool:

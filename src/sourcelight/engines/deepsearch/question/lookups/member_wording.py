@@ -104,10 +104,12 @@ def _names_of(names: list[list[str]]) -> tuple[str, ...]:
 
 def _singular(word: str) -> str:
     """Return a word without the ending of a plural."""
-    return re.sub(r"(?<=[^aeiou])ies$", "y", word) if word.endswith("ies") else re.sub(r"(?<=[^s])s$", "", word)
+    if word.endswith("ies"):
+        return re.sub(r"(?<=[^aeiou])ies$", "y", word)
+    return re.sub(r"(?<=us|ss|sh|ch)es$|(?<=[xz])es$|(?<=[^us])s$", "", word)
 
 
 def _name_of(parts: list[str]) -> str:
     """Write a regular expression of a name of some words, together or with underscores, each also as a plural."""
     words = [escape_regexp(_singular(part)) for part in parts]
-    return "_?".join(f"{word[:-1]}(?:y|ies)" if word.endswith("y") else f"{word}(?:e?s)?" for word in words)
+    return "_?".join(f"{word[:-1]}(?:y|ies)" if word.endswith("y") else f"{word}(?:e|es|s)?" for word in words)
