@@ -126,6 +126,7 @@ class DeviceSignIn:
 
     async def page(self, request: Request) -> Response:
         """Ask for a code, show its request (GET), or apply the decision (POST)."""
+        # The secret of the session, which its forms are signed with, and the session itself.
         session = request.cookies.get(self._session_cookie, "")
         browser_session = self._state.sessions.find(session)
         form = await form_of(request) if request.method == "POST" else dict(request.query_params)
@@ -167,7 +168,7 @@ class DeviceSignIn:
         if request.method == "POST":
             return await self._decide(code, browser_session, is_allowed=form.get("decision") == "allow")
 
-        return self._question(pending, client, browser_session, session, code)
+        return self._ask(pending, client, browser_session=browser_session, session=session, code=code)
 
     async def _decide(self, code: str, browser_session: BrowserSession, *, is_allowed: bool) -> Response:
         decided = await anyio.to_thread.run_sync(
@@ -177,9 +178,10 @@ class DeviceSignIn:
             return pages.error_page("Access not granted", "The request has ended. Start again in the terminal.")
         return pages.decided_page(is_allowed=is_allowed)
 
-    def _question(
-        self, pending: DeviceRequest, client: OAuthClient, browser_session: BrowserSession, session: str, code: str
+    def _ask(
+        self, pending: DeviceRequest, client: OAuthClient, *, browser_session: BrowserSession, session: str, code: str
     ) -> Response:
+        """Answer with the page that asks whether the client may have access."""
         return pages.device_page(
             user_code=pending.user_code,
             client=client.name,

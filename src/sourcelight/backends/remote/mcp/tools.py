@@ -1,4 +1,4 @@
-"""All calls by name: the tools of the spec, and analyses that are computed from them."""
+"""Call the tools of a service by name, and analyses that are computed from their answers."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 """Endpoints of a service, in the order in which they are asked for a tool."""
 
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
+"""The endpoint of conversations."""
+
 _MAX_REASON_CHARS = 300
 """Characters of a reason in a message, which quotes the answer of a service."""
 
@@ -57,7 +59,7 @@ class RemoteTools:
     def __init__(self, endpoint: Endpoint, credential: Credential, retry_policy: RetryPolicy, stream: Stream) -> None:
         self._url = endpoint.url
         self._stream = stream
-        self._endpoints = {
+        self._sessions = {
             path: McpSession(endpoint, path, credential, retry_policy) for path in (*_PATHS, _DEEP_SEARCH)
         }
 
@@ -100,9 +102,9 @@ class RemoteTools:
         """Return all tools of all endpoints of the service, by name."""
         tools: dict[str, AdvertisedTool] = {}
         absent: NotFound | None = None
-        for endpoint in self._endpoints.values():
+        for session in self._sessions.values():
             try:
-                definitions = await endpoint.tools()
+                definitions = await session.tools()
             except NotFound as exc:
                 absent = absent or exc
                 continue
@@ -125,7 +127,8 @@ class RemoteTools:
 
     async def tool(self, name: str) -> ServerTool:
         """Return the tool of that name from the first endpoint that has it."""
-        return (await (await self._session_with(name)).tools())[name]
+        session = await self._session_with(name)
+        return (await session.tools())[name]
 
     async def ask(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> Payload:
         """Call a tool on the first endpoint that has it."""
@@ -138,28 +141,28 @@ class RemoteTools:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        for endpoint in self._endpoints.values():
-            await endpoint.aclose()
+        for session in self._sessions.values():
+            await session.aclose()
 
     async def _session_with(self, name: str, paths: Sequence[str] = ()) -> McpSession:
         available: dict[str, None] = {}
         absent: NotFound | None = None
         paths = paths or ((*_PATHS, _DEEP_SEARCH) if is_conversation(name) else _PATHS)
         for path in paths:
-            endpoint = self._endpoints[path]
+            session = self._sessions[path]
             try:
-                tools = await endpoint.tools()
+                tools = await session.tools()
             except NotFound as exc:
                 absent = absent or exc
                 continue
             if name in tools:
-                return endpoint
+                return session
             available.update(dict.fromkeys(tools))
 
         if not available and absent is not None:
             raise absent
 
-        unreadable = sum(self._endpoints[path].unreadable_tools for path in paths)
+        unreadable = sum(self._sessions[path].unreadable_tools for path in paths)
         unread = f", and lists {count_of(unreadable, 'tool')} without a name" if unreadable else ""
         raise UnsupportedTool(
             f"{self._url} has no tool {name!r}; it has {', '.join(available) or 'none'}{unread}",

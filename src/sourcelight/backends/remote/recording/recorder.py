@@ -45,29 +45,31 @@ class Recorder:
 
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> None:
         self.path = Path(path).expanduser()
-        there = self.path.exists()
-        if there and not (append or replace):
+        exists = self.path.exists()
+        if exists and not (append or replace):
             raise RecordingInvalid(str(self.path), "already exists; pass append=True to continue it, or replace=True")
 
         # The former recording stays usable until this one is complete.
-        self._writes_to = self.path.with_name(f"{self.path.name}.new") if there and replace else self.path
+        self._output_path = self.path.with_name(f"{self.path.name}.new") if exists and replace else self.path
         self._lock = threading.Lock()
         self._start_s = time.monotonic()
+        # Numbers of the last request and of the last event of all requests.
         self._count = self._position = 0
         self.requests: list[str] = []
 
+        continues = exists and not replace
         try:
-            if there and not replace:
+            if continues:
                 self._truncate_partial_line()
-            self._file: IO[bytes] = self._open_file("ab" if there and not replace else "wb")
+            self._file: IO[bytes] = self._open_file("ab" if continues else "wb")
             if self._file.tell() == 0:
-                self._put(head())
+                self._append(head())
         except OSError as exc:
             raise RecordingInvalid(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
 
     def _open_file(self, mode: str) -> IO[bytes]:
         """Open the file for its owner only: it has replies of a private service."""
-        file = open(self._writes_to, mode, opener=lambda path, flags: os.open(path, flags, 0o600))  # noqa: SIM115
+        file = open(self._output_path, mode, opener=lambda path, flags: os.open(path, flags, 0o600))  # noqa: SIM115
         if os.name == "posix":
             with contextlib.suppress(OSError):  # another user's file, or a file system without permissions
                 os.fchmod(file.fileno(), 0o600)
@@ -89,10 +91,10 @@ class Recorder:
             if self._file.closed:
                 return
             self._file.close()
-            if self._writes_to != self.path:
-                self._writes_to.replace(self.path)
+            if self._output_path != self.path:
+                self._output_path.replace(self.path)
 
-    def _put(self, data: bytes) -> None:
+    def _append(self, data: bytes) -> None:
         self._file.write(data)
         self._file.flush()  # with each line, so that a kill loses only unwritten lines
 
@@ -101,7 +103,7 @@ class Recorder:
             if self._file.closed:
                 return
             try:
-                self._put(encode_line(line))
+                self._append(encode_line(line))
             except OSError as exc:
                 raise RecordingInvalid(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
 
@@ -143,24 +145,27 @@ class Recorder:
         """Yield the portions of a live stream and record them."""
         number = self._start_request("stream", address, content)
         has_ended = False
+        # A portion is written when the next one is there: a credential may be split between them.
+        pending, pending_moment = b"", (0, 0)
+
+        def hide(data: bytes) -> bytes:
+            # Credentials are ASCII, so each byte can be read as one character.
+            return hide_secrets(data.decode("latin-1")).encode("latin-1", "replace")
+
+        def write_pending() -> None:
+            if pending:
+                self._write_reply(number, "bytes", hide(pending), pending_moment)
 
         async def recorded_portions(portions: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-            nonlocal has_ended
-            # Writes a portion when the next one is there: a credential may be split between them.
-            pending, pending_moment = b"", (0, 0)
+            nonlocal has_ended, pending, pending_moment
             error: SourcelightError | None = None
             try:
                 async for portion in portions:
-                    combined = _bytes_without_secrets(pending + portion, hide_secrets)
-                    if combined != _bytes_without_secrets(pending, hide_secrets) + _bytes_without_secrets(
-                        portion, hide_secrets
-                    ):
+                    is_credential_split = hide(pending + portion) != hide(pending) + hide(portion)
+                    if is_credential_split:
                         pending += portion
                     else:
-                        if pending:
-                            self._write_reply(
-                                number, "bytes", _bytes_without_secrets(pending, hide_secrets), pending_moment
-                            )
+                        write_pending()
                         pending, pending_moment = portion, self._moment()
 
                     yield portion
@@ -168,8 +173,7 @@ class Recorder:
                 error = exc
                 raise
             finally:
-                if pending:
-                    self._write_reply(number, "bytes", _bytes_without_secrets(pending, hide_secrets), pending_moment)
+                write_pending()
                 if error is not None:
                     self._end(number, error, hide_secrets)
                     has_ended = True
@@ -224,8 +228,3 @@ def _without_secrets(value: Any, hide_secrets: HideSecrets) -> Any:
     if isinstance(value, list | tuple):
         return [_without_secrets(item, hide_secrets) for item in value]
     return value
-
-
-def _bytes_without_secrets(portion: bytes, hide_secrets: HideSecrets) -> bytes:
-    # Credentials are ASCII, so each byte can be read as one character.
-    return hide_secrets(portion.decode("latin-1")).encode("latin-1", "replace")
