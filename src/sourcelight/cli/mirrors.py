@@ -173,16 +173,13 @@ def show_mirrors(directory: str) -> int:
             address = check_address(origin, allow_local=True)
             if path not in fetched_paths and address not in states:
                 states[address] = MirrorState(address, path)
-    rows = [
-        (
-            state.address,
-            format_time(state.fetched_at_s) if state.fetched_at_s else "",
-            state.failures,
-            format_time(state.due_at_s) if state.due_at_s else "next sync",
-            state.error,
-        )
-        for state in sorted(states.values(), key=lambda state: (-state.failures, state.address))
-    ]
+
+    rows = []
+    for state in sorted(states.values(), key=lambda state: (-state.failures, state.address)):
+        fetched = format_time(state.fetched_at_s) if state.fetched_at_s else ""
+        due = format_time(state.due_at_s) if state.due_at_s else "next sync"
+        rows.append((state.address, fetched, state.failures, due, state.error))
+
     print_table(("address", "fetched", "failures", "next", "error"), rows)
     is_running = MirrorSchedule.is_locked(directory)
     print_line(

@@ -69,10 +69,11 @@ def term_of(query: str) -> str:
         # Behind a colon, parentheses belong to the value: `repo:has.path(…)`, or a group of a regular expression.
         elif char.isspace() or (char in "()" and ":" not in query[start:position]):
             start = position + 1
-        elif (char in "\"'" and (position == start or query[position - 1] == ":")) or (
-            char == "/" and position == start
-        ):
-            closing = char
+        elif char in "\"'/":
+            # A quote starts a term or a value, a slash only a term.
+            is_value = query[position - 1] == ":" and char != "/"
+            if position == start or is_value:
+                closing = char
 
         position += 1
 

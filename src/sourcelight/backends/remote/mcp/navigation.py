@@ -149,12 +149,20 @@ def _find_symbol(chunk: TextChunk, symbol: str, likely: int) -> _SymbolLine:
 
 
 def _location(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
-    revision, url = str(entry.get("rev") or ""), request.blob(str(entry.get("url") or ""))
-    is_requested_repository = str(entry.get("repo")) == request.arguments["repo"]
+    url = request.blob(str(entry.get("url") or ""))
+    # The requested revision is one of the requested repository alone.
+    revision = ""
+    if str(entry.get("repo")) == request.arguments["repo"]:
+        revision = request.arguments.get("revision") or ""
+
+    commit = str(entry.get("rev") or "")
+    if not _HEX.fullmatch(commit):
+        commit = url.commit
+
     return {
         "repository": str(entry.get("repo") or url.repository),
-        "revision": (request.arguments.get("revision") or "") if is_requested_repository else "",
-        "commit": revision if _HEX.fullmatch(revision) else url.commit or None,
+        "revision": revision,
+        "commit": commit or None,
         "path": str(entry.get("path") or url.path),
         "symbol": request.arguments["symbol"],
     }

@@ -75,14 +75,15 @@ class Tokens:
         if not isinstance(access, str) or not access or kind.casefold() != "bearer":
             raise SignInFailed("the authorization server returned no bearer token")
 
-        lasts, refresh = answer.get("expires_in"), answer.get("refresh_token")
-        return cls(
-            Secret(access),
-            # RFC 6749, 6: a server that issues no new refresh token leaves the old one valid.
-            Secret(refresh) if isinstance(refresh, str) and refresh else previous.refresh if previous else None,
-            _end_after(lasts),
-            str(answer.get("scope") or (previous.scope if previous else "")),
-        )
+        # RFC 6749, 6: a server that issues no new refresh token leaves the old one valid.
+        refresh = previous.refresh if previous else None
+        new_refresh = answer.get("refresh_token")
+        if isinstance(new_refresh, str) and new_refresh:
+            refresh = Secret(new_refresh)
+
+        previous_scope = previous.scope if previous else ""
+        scope = str(answer.get("scope") or previous_scope)
+        return cls(Secret(access), refresh, _end_after(answer.get("expires_in")), scope)
 
 
 def sign_in_folder() -> Path:
