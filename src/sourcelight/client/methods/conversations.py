@@ -16,13 +16,8 @@ from sourcelight.core.arguments import checks_methods
 from sourcelight.core.backend import Backend
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError, TransportError
+from sourcelight.core.tools import conversations
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.core.tools.conversations import (
-    DEEPSEARCH_CHANGE,
-    DEEPSEARCH_LIST,
-    DeepSearchChangeArguments,
-    DeepSearchListArguments,
-)
 from sourcelight.display.notebook import AskState, ProgressChoice
 
 if TYPE_CHECKING:
@@ -223,7 +218,9 @@ class ConversationMethods:
             One row per conversation; columns as in ``columns_of("conversations")``.
         """
         return await self._call(
-            DEEPSEARCH_LIST, DeepSearchListArguments(text=text, starred=starred, limit=limit), progress
+            conversations.DEEPSEARCH_LIST,
+            conversations.DeepSearchListArguments(text=text, starred=starred, limit=limit),
+            progress,
         )
 
     async def deepsearch_update(
@@ -326,7 +323,9 @@ class ConversationMethods:
         read_last = self._read_last
         try:
             frame = await self._call(
-                DEEPSEARCH_CHANGE, DeepSearchChangeArguments(identifier=identifier, **changes), progress
+                conversations.DEEPSEARCH_CHANGE,
+                conversations.DeepSearchChangeArguments(identifier=identifier, **changes),
+                progress,
             )
         finally:
             self._read_last = read_last

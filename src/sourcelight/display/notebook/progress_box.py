@@ -18,13 +18,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from sourcelight.display.notebook.html_pages import (
-    PAGE_INTERVAL_S,
-    PROGRESS_TEXT,
-    ProgressPage,
-    in_marimo,
-    progress_setting,
-)
+from sourcelight.display.notebook import html_pages
 from sourcelight.display.notebook.programs import program, style
 from sourcelight.display.notebook.progress_drawing import progress_parts
 from sourcelight.display.notebook.state import ProgressSnapshot
@@ -57,19 +51,19 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
         self, on_stop: Callable[[], None] | None = None, front_end_draws: threading.Event | None = None
     ) -> None:
         self._front_end_draws = front_end_draws or _FRONT_END_DRAWS
-        self._on_stop = None if in_marimo() else on_stop
+        self._on_stop = None if html_pages.in_marimo() else on_stop
         self._displayed_at: float | None = None
         self._output: Any = None
         name = uuid.uuid4().hex
 
         # Notebooks that are compared with stored ones ask for widgets alone: a page has times in it.
-        has_page = not in_marimo() and progress_setting() != "widget"
-        self._page = ProgressPage(name) if has_page else None
+        has_page = not html_pages.in_marimo() and html_pages.progress_setting() != "widget"
+        self._page = html_pages.ProgressPage(name) if has_page else None
         super().__init__(stoppable=self._on_stop is not None, page=name)
         self.on_msg(self._on_message)
 
     def __repr__(self) -> str:
-        return PROGRESS_TEXT
+        return html_pages.PROGRESS_TEXT
 
     def draw(self, snapshot: ProgressSnapshot) -> None:
         """Show a moment; the first one displays the box."""
@@ -83,7 +77,7 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
             self._displayed_at = now
             self._display()
 
-        is_unseen = not self._front_end_draws.is_set() and now - self._displayed_at >= PAGE_INTERVAL_S
+        is_unseen = not self._front_end_draws.is_set() and now - self._displayed_at >= html_pages.PAGE_INTERVAL_S
         if self._page is None:
             return
 
@@ -95,7 +89,7 @@ class ProgressBox(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bas
             self._page.draw(snapshot)
 
     def _display(self) -> None:
-        if in_marimo():
+        if html_pages.in_marimo():
             sys.modules["marimo"].output.append(self)
         else:
             from IPython.display import display

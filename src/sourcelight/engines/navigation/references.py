@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sourcelight.engines.navigation import named
 from sourcelight.engines.navigation.definitions import (
     occurrences_in,
     queried_occurrences,
@@ -25,13 +26,6 @@ from sourcelight.engines.navigation.model import (
     Reference,
     ResolvedDefinition,
     SymbolQuery,
-)
-from sourcelight.engines.navigation.named import (
-    contains,
-    definitions_named,
-    files_with,
-    imported_modules,
-    module_prefixes,
 )
 from sourcelight.engines.navigation.ranking import family, rank_definitions
 from sourcelight.engines.navigation.scip import precise_symbols_at
@@ -226,7 +220,7 @@ class References:
             name = pending[0]
             done.add(name)
             for project in projects.values():
-                for document in files_with(project, name, self.workspace):
+                for document in named.files_with(project, name, self.workspace):
                     if (document.key, name) in self._searched or family(document.language) not in self._families:
                         continue
 
@@ -259,7 +253,7 @@ class References:
         own_family = family(self.query.document.language)
         count = 0
         for project in projects.values():
-            namesakes = definitions_named(project, self._names[0], self.workspace)
+            namesakes = named.definitions_named(project, self._names[0], self.workspace)
             count += sum(family(namesake.document.language) == own_family for namesake in namesakes)
         return count <= MAX_SAME_NAMES
 
@@ -321,7 +315,7 @@ class References:
     def _candidates(self, project: Project, *also: bytes) -> Iterator[Document]:
         families = self._families
         for name in self._names:
-            for document in files_with(project, name, self.workspace, *also):
+            for document in named.files_with(project, name, self.workspace, *also):
                 if family(document.language) in families:
                     yield document
 
@@ -336,7 +330,7 @@ class References:
         provided = resolver.exports(definition.document.project)
         names: set[str] = set()
         for module_name in resolver.module_names(definition.document):
-            names.update(prefix for prefix in module_prefixes(module_name) if prefix in provided)
+            names.update(prefix for prefix in named.module_prefixes(module_name) if prefix in provided)
         return sorted(names)
 
     def _imports(self, other: Project, definition: ResolvedDefinition, root: str) -> bool:
@@ -347,11 +341,11 @@ class References:
         if family(definition.document.language) in _IMPORT_BY_NAME:
             # The table of imports answers without reading a file. None means that it isn't built yet; then only the
             # text search below decides.
-            modules = imported_modules(other, self.workspace)
+            modules = named.imported_modules(other, self.workspace)
             if modules is not None and not any(root in module for module in modules):
                 return False
 
-        return any(contains(other, root.encode(), self.workspace, name) for name in self._names)
+        return any(named.contains(other, root.encode(), self.workspace, name) for name in self._names)
 
     def _uses_in(self, document: Document) -> Iterator[Reference]:
         for name in self._names:

@@ -8,24 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import BoolArray, UInt8Array
+from sourcelight.engines.search import side_tables
 from sourcelight.engines.search.index.folder import IndexManifest, TextIndexFolder
 from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.view import REASONS, CommitView
-from sourcelight.engines.search.side_tables import (
-    SideTable,
-    TableBuildOptions,
-    TableProgress,
-    paused_collector,
-    table_with,
-)
 from sourcelight.engines.symbols import CELL_FORMATS, PARSED_LANGUAGES, SymbolTable, TableBuilder, definitions, version
 
-DEFINITIONS = SideTable("symbols", version, SymbolTable)
+DEFINITIONS = side_tables.SideTable("symbols", version, SymbolTable)
 """The kind of table; ``symbols`` is its name on disk."""
 
 
 def build_table(
-    folder: TextIndexFolder, options: TableBuildOptions, loose: LooseShard | None = None
+    folder: TextIndexFolder, options: side_tables.TableBuildOptions, loose: LooseShard | None = None
 ) -> tuple[int, int] | None:
     """Build the table of one shard; returns files and bytes parsed, None when the shard is no longer in the index.
 
@@ -51,15 +45,15 @@ def _fill(
     *,
     languages: UInt8Array,
     previous: Sequence[SymbolTable],
-    options: TableBuildOptions,
+    options: side_tables.TableBuildOptions,
 ) -> tuple[int, int]:
-    progress = TableProgress(options)
-    with paused_collector():
+    progress = side_tables.TableProgress(options)
+    with side_tables.paused_collector():
         for document, key in enumerate(shard.blob_ids()):
             options.check_cancelled()
             code = int(languages[document])
             language = PARSED_LANGUAGES[code - 1] if code else ""
-            previous_table = table_with(previous, key)
+            previous_table = side_tables.table_with(previous, key)
             if previous_table is not None:
                 position = previous_table.by_key[key]
                 if language in {"", previous_table.language(position)}:

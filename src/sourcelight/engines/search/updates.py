@@ -23,13 +23,7 @@ from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.engines.search.side_tables import TableBuildOptions
 from sourcelight.engines.search.worker import MODULE, build_locked, request_line, table_line
-from sourcelight.engines.storage.index_update import (
-    BuildCallbacks,
-    Counts,
-    IndexReport,
-    IndexUpdate,
-    LocalBuild,
-)
+from sourcelight.engines.storage import index_update
 from sourcelight.engines.storage.worker_pool import WorkerJob
 from sourcelight.engines.symbols import SymbolTable, version
 from sourcelight.repos import ObjectReader, RepositoryKey, resolve
@@ -85,7 +79,7 @@ def update_text(
     damaged: set[RepositoryKey],
     on_progress: OnProgress,
     cancellation: Cancellation,
-) -> tuple[IndexReport, set[RepositoryKey]]:
+) -> tuple[index_update.IndexReport, set[RepositoryKey]]:
     """Build the missing text indexes of targets; return the report, and the keys of indexes that may have changed.
 
     Parameters
@@ -109,7 +103,7 @@ def update_text(
         changed_keys.add(key)
 
     # With a limit, one build after another: each must know how much the previous ones used.
-    update: IndexUpdate[_TextJob] = IndexUpdate(
+    update: index_update.IndexUpdate[_TextJob] = index_update.IndexUpdate(
         MODULE,
         store.workers,
         on_progress,
@@ -146,14 +140,14 @@ class _TextJob:
     may_inspect: bool
     rebuild: bool
 
-    def local_build(self) -> LocalBuild | None:
+    def local_build(self) -> index_update.LocalBuild | None:
         if not self.may_inspect:
             return None
         tree = self._small_tree()
         if tree is None:
             return None
 
-        def build(callbacks: BuildCallbacks) -> dict[str, Any]:
+        def build(callbacks: index_update.BuildCallbacks) -> dict[str, Any]:
             options = BuildOptions(
                 **self._settings(), check_cancelled=callbacks.check_cancelled, on_progress=callbacks.on_progress
             )
@@ -264,7 +258,9 @@ class SideTableKind(Protocol):
         """Return the shards of a target whose table must be built; raises as `IndexStore.open` does."""
         ...
 
-    def build(self, folder: TextIndexFolder, options: TableBuildOptions, loose: LooseShard | None) -> Counts | None:
+    def build(
+        self, folder: TextIndexFolder, options: TableBuildOptions, loose: LooseShard | None
+    ) -> index_update.Counts | None:
         """Build the table of one shard; None when the index has dropped the shard meanwhile."""
         ...
 
@@ -281,7 +277,9 @@ class DefinitionTables:
         snapshot, _, tables = self.store.open_symbols(target)
         return [snapshot.shards[number] for number in stale_shards(snapshot, tables)]
 
-    def build(self, folder: TextIndexFolder, options: TableBuildOptions, loose: LooseShard | None) -> Counts | None:
+    def build(
+        self, folder: TextIndexFolder, options: TableBuildOptions, loose: LooseShard | None
+    ) -> index_update.Counts | None:
         """Parse the definitions of one shard."""
         return build_table(folder, options, loose)
 
@@ -301,9 +299,9 @@ def update_tables(
     targets: Sequence[Target],
     on_progress: OnProgress,
     cancellation: Cancellation,
-) -> IndexReport:
+) -> index_update.IndexReport:
     """Build the missing tables of one kind for targets, and return what was done."""
-    update: IndexUpdate[_TableJob] = IndexUpdate(
+    update: index_update.IndexUpdate[_TableJob] = index_update.IndexUpdate(
         MODULE, store.workers, on_progress, cancellation, is_serial=store.budget_bytes() is not None
     )
     existing: set[tuple[str, str]] = set()
@@ -329,13 +327,13 @@ class _TableJob:
     key: RepositoryKey
     shard: Shard
 
-    def local_build(self) -> LocalBuild | None:
+    def local_build(self) -> index_update.LocalBuild | None:
         # No worker has a loose shard: it is in memory only.
         loose = self.shard if isinstance(self.shard, LooseShard) else None
         if loose is None and self.shard.text_bytes > _MAX_LOCAL_TABLE_BYTES:
             return None
 
-        def build(callbacks: BuildCallbacks) -> dict[str, Any]:
+        def build(callbacks: index_update.BuildCallbacks) -> dict[str, Any]:
             options = TableBuildOptions(
                 self.shard.name,
                 callbacks.check_cancelled,

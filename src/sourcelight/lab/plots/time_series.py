@@ -6,15 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sourcelight.core.markup import count_of, join_words
+from sourcelight.lab.plots import labels
 from sourcelight.lab.plots.data import PlotData, plot_data, sentences
 from sourcelight.lab.plots.figure import Figure, follows_theme
-from sourcelight.lab.plots.labels import (
-    format_amount,
-    largest_first,
-    others_label,
-    short_label,
-    text_column,
-)
 from sourcelight.lab.plots.sheet import new_sheet, style_axes, use_dates, use_whole_numbers
 from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
@@ -98,7 +92,7 @@ def over_time(
     heading = title or f"{data.unit.capitalize()} by {bars.period}"
     if by and not title:
         heading += f" and {by}"
-    total = format_amount(float(data.amounts[has_date].sum()), data.unit)
+    total = labels.format_amount(float(data.amounts[has_date].sum()), data.unit)
     first, last = bars.periods[0], bars.periods[-1]
     counts = f"{total} by {column.replace('_', ' ')} (UTC), {first} to {last}"
     limits = sentences(undated_text(has_date), data.limits)
@@ -181,7 +175,7 @@ def _draw_bars(axes: Any, colors: Theme, bars: _PeriodBars) -> float:
             else:
                 bottoms.append(lows[index])
                 lows[index] += height
-        label = short_label(name, _LEGEND_CHARS)
+        label = labels.short_label(name, _LEGEND_CHARS)
         axes.bar(starts, heights, widths, bottom=bottoms, align="edge", color=fill, label=label)
 
     return min(lows, default=0.0)
@@ -208,15 +202,15 @@ def _period_bars(data: PlotData, by: str | None, *, period: str | None, column: 
             has_rest=False,
         )
 
-    groups = text_column(data.frame, by)[has_date]
+    groups = labels.text_column(data.frame, by)[has_date]
     totals = amounts.groupby(groups).sum()
-    heads, other_groups = largest_first(totals[totals != 0], max_series)
+    heads, other_groups = labels.largest_first(totals[totals != 0], max_series)
     sums = amounts.groupby([groups, steps]).sum()
     series: dict[str, Any] = {head: sums[head].reindex(periods, fill_value=0.0) for head in heads}
     if other_groups:
         in_rest = groups.isin(list(other_groups))
         other_amounts = amounts[in_rest].groupby(steps[in_rest]).sum()
-        series[others_label(len(other_groups))] = other_amounts.reindex(periods, fill_value=0.0)
+        series[labels.others_label(len(other_groups))] = other_amounts.reindex(periods, fill_value=0.0)
 
     return _PeriodBars(period=name, periods=periods, series=series, has_rest=bool(other_groups))
 

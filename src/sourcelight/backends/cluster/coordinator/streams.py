@@ -10,15 +10,9 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sourcelight.backends.cluster import messages
 from sourcelight.backends.cluster.coordinator import members
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge, ReplicaStream
-from sourcelight.backends.cluster.messages import (
-    SEARCH,
-    RepositoriesDone,
-    RepositoriesFailed,
-    WorkerRequest,
-    error_from_plain,
-)
 from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.storage.objects import ShardId
@@ -81,7 +75,7 @@ class WorkerStreams:
 
     replicas: members.ReplicaOrder
     generation: Generation
-    order: WorkerRequest
+    order: messages.WorkerRequest
     slots: OrderedMerge
     silence_s: float = SILENCE_S
     reports: list[WorkerReport] = field(default_factory=list)
@@ -249,7 +243,7 @@ class WorkerStreams:
     async def _read(self, stream: _Stream) -> None:
         # Sorted: the worker sends its repositories in this order, and the merge relies on it.
         order = {**self._order_fields, "names": sorted(stream.copies)}
-        exchange = self.replicas.members.connections.exchange(stream.member.address, SEARCH, order)
+        exchange = self.replicas.members.connections.exchange(stream.member.address, messages.SEARCH, order)
         stream.exchange = exchange
         try:
             await exchange.start()
@@ -269,13 +263,13 @@ class WorkerStreams:
     def _store(self, stream: _Stream, message: Mapping[str, Any]) -> bool:
         """Store the content of a message; return True for the last one. Raises the error that the worker reports."""
         if message["kind"] == "fault":
-            raise error_from_plain(message)
+            raise messages.error_from_plain(message)
 
         for result in message.get("results", ()):
-            if isinstance(result, RepositoriesDone):
+            if isinstance(result, messages.RepositoriesDone):
                 # All files of these have arrived; the stream itself continues with others.
                 self.slots.finish(stream.copies, result.repositories)
-            elif isinstance(result, RepositoriesFailed):
+            elif isinstance(result, messages.RepositoriesFailed):
                 for name, reason in result.reasons.items():
                     self._retry(
                         stream, (name,), members.FailedAttempt(stream.member.name, reason, engine=not result.unfit)

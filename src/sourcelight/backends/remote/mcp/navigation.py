@@ -7,15 +7,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sourcelight.backends.remote.mcp import text_forms
 from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
-from sourcelight.backends.remote.mcp.text_forms import (
-    TextChunk,
-    means_empty,
-    parse_chunks,
-    parse_files,
-    unnumbered_lines,
-)
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of_rows
 
@@ -42,7 +36,7 @@ _CELL_COLUMNS = {"cell": "cell", "cellLine": "cell_line"}
 async def _go_to_definition(request: ToolRequest) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("definitions",))
     entries = _entries(value, "definitions")
-    if isinstance(value, str) and not entries and not means_empty(value):
+    if isinstance(value, str) and not entries and not text_forms.means_empty(value):
         return keep_text(request.name, value, symbol=request.arguments["symbol"])
     rows = [_definition(request, rank, entry) for rank, entry in enumerate(entries, 1)]
     return _answer(request, "definitions", rows, value)
@@ -57,7 +51,7 @@ async def _find_references(request: ToolRequest) -> ToolResult:
 
     value = (await request.ask(arguments)).read(("references",))
     entries = _entries(value, "references")
-    if isinstance(value, str) and not entries and not means_empty(value):
+    if isinstance(value, str) and not entries and not text_forms.means_empty(value):
         return keep_text(request.name, value, symbol=request.arguments["symbol"])
 
     rows: list[dict[str, Any]] = []
@@ -80,13 +74,13 @@ def _entries(value: Mapping[str, Any] | str, key: str) -> list[Mapping[str, Any]
         return list(value.get(key) or ())
 
     entries: list[Mapping[str, Any]] = []
-    for file in parse_files(value):
+    for file in text_forms.parse_files(value):
         chunks = [_to_typed_chunk(chunk) for chunk in file.chunks]
         entries.append({"repo": file.repository, "path": file.path, "chunks": chunks})
     return entries
 
 
-def _to_typed_chunk(chunk: TextChunk) -> dict[str, Any]:
+def _to_typed_chunk(chunk: text_forms.TextChunk) -> dict[str, Any]:
     numbered = "".join(f"{number}: {line}\n" for number, line in enumerate(chunk.lines, chunk.first))
     return {"startLine": chunk.first, "content": numbered}
 
@@ -115,11 +109,11 @@ def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> di
     return row | _rename(entry, _BODY_COLUMNS) | _rename(entry, _CELL_COLUMNS)
 
 
-def _definition_chunk(entry: Mapping[str, Any]) -> TextChunk:
+def _definition_chunk(entry: Mapping[str, Any]) -> text_forms.TextChunk:
     """Return the first chunk of a definition; one empty line without any."""
     chunks: Sequence[Mapping[str, Any]] = entry.get("chunks") or ({},)
-    text_chunks = parse_chunks(str(chunks[0].get("content") or ""))
-    return text_chunks[0] if text_chunks else TextChunk(int(chunks[0].get("startLine") or 1), [""])
+    text_chunks = text_forms.parse_chunks(str(chunks[0].get("content") or ""))
+    return text_chunks[0] if text_chunks else text_forms.TextChunk(int(chunks[0].get("startLine") or 1), [""])
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +130,7 @@ class _SymbolLine:
         return {"line_number": self.number, "line": self.line, "start": self.start, "end": self.end}
 
 
-def _find_symbol(chunk: TextChunk, symbol: str, likely: int) -> _SymbolLine:
+def _find_symbol(chunk: text_forms.TextChunk, symbol: str, likely: int) -> _SymbolLine:
     """Find the line of a symbol in a chunk: the most likely one by its index, then the others from the top."""
     name = re.compile(rf"(?<!\w){re.escape(symbol)}(?!\w)")
     for index in sorted(range(len(chunk.lines)), key=lambda index: (index != likely, index)):
@@ -190,7 +184,9 @@ def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict
             yield {**location, **line.columns(), **columns}
 
 
-def _reference_lines(chunk: Mapping[str, Any], text_chunks: Sequence[TextChunk], symbol: str) -> Iterator[_SymbolLine]:
+def _reference_lines(
+    chunk: Mapping[str, Any], text_chunks: Sequence[text_forms.TextChunk], symbol: str
+) -> Iterator[_SymbolLine]:
     """Yield the lines of a chunk that its ranges name; without ranges, the one that is most likely."""
     for text_chunk in text_chunks:
         spans = [span for span in chunk.get("ranges") or () if text_chunk.has_line(span["line"])]
@@ -206,7 +202,7 @@ def _answer(
     request: ToolRequest, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str
 ) -> ToolResult:
     if isinstance(value, str):
-        messages = unnumbered_lines(value) if rows else ()
+        messages = text_forms.unnumbered_lines(value) if rows else ()
         is_truncated = bool(messages)
     else:
         messages = notices(value)

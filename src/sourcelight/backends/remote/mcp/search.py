@@ -15,14 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from sourcelight.backends.remote.mcp import text_forms
 from sourcelight.backends.remote.mcp.payloads import is_cut, keep_text, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
-from sourcelight.backends.remote.mcp.text_forms import (
-    TextChunk,
-    means_empty,
-    parse_files,
-    unnumbered_lines,
-)
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolResult, file_url
 from sourcelight.core.completeness import is_limiting
@@ -112,9 +107,9 @@ async def _ask_tool(request: ToolRequest, *initial_messages: str) -> ToolResult:
     value = (await request.ask(request.arguments)).read(("blocks",))
     if isinstance(value, str):
         blocks = _text_blocks(value)
-        messages = unnumbered_lines(value) if blocks else ()
+        messages = text_forms.unnumbered_lines(value) if blocks else ()
         is_truncated, says_limit = bool(messages), False
-        if not blocks and not means_empty(value):
+        if not blocks and not text_forms.means_empty(value):
             return keep_text(request.name, value, *initial_messages, query=request.arguments["query"])
     else:
         blocks = [_typed_block(request, block) for block in value.get("blocks") or ()]
@@ -169,7 +164,7 @@ def _typed_block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[st
     return rows
 
 
-def _without_counted_end(chunks: list[TextChunk], content: str) -> list[TextChunk]:
+def _without_counted_end(chunks: list[text_forms.TextChunk], content: str) -> list[text_forms.TextChunk]:
     if chunks and chunks[-1].lines[-1] == "" and not content.endswith("\n"):
         # One generation of services counts the text after the last newline as a line.
         chunks[-1].lines.pop()
@@ -179,7 +174,7 @@ def _without_counted_end(chunks: list[TextChunk], content: str) -> list[TextChun
 def _text_blocks(text: str) -> list[list[dict[str, Any]]]:
     """Return the rows of each file of a text."""
     blocks = []
-    for file in parse_files(text):
+    for file in text_forms.parse_files(text):
         location = {
             "repository": file.repository,
             "revision": "",
@@ -200,7 +195,7 @@ def _path_row(location: Mapping[str, Any]) -> dict[str, Any]:
     return {**location, "match_count": 0, "truncated": False}
 
 
-def _chunk_row(location: Mapping[str, Any], chunk: TextChunk) -> dict[str, Any]:
+def _chunk_row(location: Mapping[str, Any], chunk: text_forms.TextChunk) -> dict[str, Any]:
     text = "\n".join(chunk.lines)
     return {
         **location,

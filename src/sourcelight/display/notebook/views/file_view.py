@@ -10,15 +10,9 @@ from sourcelight.core.cells.reading import add_chunk_tokens, chunk_headings, chu
 from sourcelight.core.markup import NO_MATH, count_of, escape, highlight, one_line, visible
 from sourcelight.core.markup.highlighting import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
+from sourcelight.display.notebook.views import notebook_view
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import STYLE, code_cell, cut_window
-from sourcelight.display.notebook.views.notebook_view import (
-    CellsPage,
-    cells_page,
-    heading_row,
-    notebook_rows,
-    notebook_text,
-)
 
 AROUND = 10
 PAGE = 60
@@ -45,16 +39,16 @@ class FileContent:
     links: LinkResolver = field(default_factory=LinkResolver)
 
 
-def notebook_page(content: FileContent) -> CellsPage | None:
+def notebook_page(content: FileContent) -> notebook_view.CellsPage | None:
     """Return the cells displayed of a Jupyter notebook, or None for another file, or if its JSON is more useful."""
-    return cells_page(content.path, content.lines, content.first, max(content.last, content.first))
+    return notebook_view.cells_page(content.path, content.lines, content.first, max(content.last, content.first))
 
 
 def file_text(content: FileContent) -> str:
     """Return the view as plain text; highlighted lines have a ``>`` in front."""
     page = notebook_page(content)
     if page is not None:
-        return "\n".join([f"{_title(content)} ({page.label})", *notebook_text(page)])
+        return "\n".join([f"{_title(content)} ({page.label})", *notebook_view.notebook_text(page)])
 
     first, last = _bounds(content)
     width = len(str(last))
@@ -99,7 +93,7 @@ def file_html(content: FileContent) -> str:
     """Return the view as HTML."""
     page = notebook_page(content)
     if page is not None:
-        return _full_html(content, page.label, notebook_rows(page, content.spans))
+        return _full_html(content, page.label, notebook_view.notebook_rows(page, content.spans))
 
     first, last = _bounds(content)
     rows = []
@@ -108,7 +102,7 @@ def file_html(content: FileContent) -> str:
     add_chunk_tokens(tokens, first, chunks, language_of(content.path))
     headings = chunk_headings(chunks, first)
     for number in range(first, last + 1):
-        rows += [heading_row(headings[number])] if number in headings else []
+        rows += [notebook_view.heading_row(headings[number])] if number in headings else []
         is_visible = bool(content.first) and content.first <= number <= max(content.last, content.first)
         spans = content.spans if number == content.first else ((), ())
         line = content.lines[number - 1]

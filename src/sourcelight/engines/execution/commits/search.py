@@ -12,15 +12,9 @@ import numpy as np
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.engines.execution.commits import line_matches
 from sourcelight.engines.execution.commits.changed_files import ChangedFilePredicates
 from sourcelight.engines.execution.commits.histories import SearchedHistories
-from sourcelight.engines.execution.commits.line_matches import (
-    drop_commits,
-    select_rows,
-    select_side,
-    unite,
-    unite_trees,
-)
 from sourcelight.engines.execution.commits.query import CommitPlan
 from sourcelight.engines.execution.indexes.background import HistoryRequest, HistoryUpdater
 from sourcelight.engines.history import History
@@ -239,7 +233,7 @@ class CommitSearch:
             if self.with_cells and self._line_cells is None:
                 self._line_cells = LineCells()
             cells = None if self._line_cells is None else self._line_cells.of_repository(repository)
-            united = unite(history, matches_of_plans)
+            united = line_matches.unite(history, matches_of_plans)
             return diff_matches(history, repository.info, united, stopped, previews, cells)
 
         queries = [plan.history_query(position.revisions, position.without) for plan, position in pairs]
@@ -253,7 +247,7 @@ class CommitSearch:
             commits = matches[0]
         else:
             commits = newest_first(history, CommitNumbers(np.unique(np.concatenate(matches))))
-        return commit_matches(history, repository.info, commits, unite_trees(trees))
+        return commit_matches(history, repository.info, commits, line_matches.unite_trees(trees))
 
     def _batches_of(
         self, target: HistoryCommit, plans: Sequence[tuple[CommitPlan, HistoryCommit]], batches: Iterator[Any]
@@ -321,7 +315,7 @@ class CommitSearch:
         git_dir = plans[0][1].repository.git_dir if self.with_previews else ""
         if len(plans) > 1:
             all_hits = list(structure_matches)
-            structure_matches = iter([unite(history, all_hits)] if all_hits else [])
+            structure_matches = iter([line_matches.unite(history, all_hits)] if all_hits else [])
 
         for matches in structure_matches:
             previews = DiffPreviews(git_dir) if git_dir else None
@@ -338,7 +332,7 @@ class CommitSearch:
         for matches in search.matches():
             if plan.predicates:
                 passing = self._passing(history, plan, history_commit, matches.changes)
-                yield select_rows(history, matches, np.isin(matches.row_changes, passing), passing)
+                yield line_matches.select_rows(history, matches, np.isin(matches.row_changes, passing), passing)
             else:
                 yield matches
             self._note_unread(history, history_commit.repository.name, search.unread)
@@ -361,13 +355,13 @@ class CommitSearch:
         matches = find_diffs(history, query, lambda: self.cancellation.stopped)
         yielded = self._yielded_numbers(history, history_commit)
         if yielded is not None:
-            matches = drop_commits(history, matches, yielded)
+            matches = line_matches.drop_commits(history, matches, yielded)
 
         if plan.predicates:
             passing = self._passing(history, plan, history_commit, matches.changes)
-            matches = select_rows(history, matches, np.isin(matches.row_changes, passing), passing)
+            matches = line_matches.select_rows(history, matches, np.isin(matches.row_changes, passing), passing)
 
-        return matches if plan.side is None else select_side(history, matches, plan.side)
+        return matches if plan.side is None else line_matches.select_side(history, matches, plan.side)
 
     def _commits(
         self,

@@ -16,12 +16,7 @@ from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation, run_in_thread
 from sourcelight.core.errors import Cancelled, RepositoryError, SearchIndexError
-from sourcelight.engines.execution.indexes.background import (
-    DefinitionUpdater,
-    HistoryRequest,
-    HistoryUpdater,
-    TermUpdater,
-)
+from sourcelight.engines.execution.indexes import background
 from sourcelight.engines.execution.indexes.first_indexing import FirstIndexing
 from sourcelight.engines.execution.indexes.worktree_changes import WorktreeChanges
 from sourcelight.engines.history import HistoryStore
@@ -83,16 +78,16 @@ class IndexedRepositories:
         self.indexing = FirstIndexing()
         self.direct = DirectSearch(store)
         self.changes = WorktreeChanges()
-        self.definitions = DefinitionUpdater(store)
+        self.definitions = background.DefinitionUpdater(store)
         self._history = history
         if history is None:
             # The histories are opened later, but what an earlier version left open to others is closed now.
             repair_private_folder(self._history_folder, LOCK)
-        self.histories = HistoryUpdater(lambda: self.history)
+        self.histories = background.HistoryUpdater(lambda: self.history)
         self._terms: TermStore | None = None
         # Searches in several threads must share one store of each kind.
         self._first_use = threading.Lock()
-        self.term_updates = TermUpdater(self.definitions, self.update_terms)
+        self.term_updates = background.TermUpdater(self.definitions, self.update_terms)
 
         # Only grows: a name that disappears is reported as removed for as long as the engine is open.
         self._known_names = {repository.info.name for repository in catalog.repositories}
@@ -351,10 +346,10 @@ class IndexedRepositories:
         }
 
     @property
-    def default_histories(self) -> list[HistoryRequest]:
+    def default_histories(self) -> list[background.HistoryRequest]:
         """Targets whose history must be read so that the commits of every repository can be searched."""
         repositories = (repository for repository in self.catalog.repositories if repository.kind == "git")
-        return [HistoryRequest(repository, (repository.info.commit,)) for repository in repositories]
+        return [background.HistoryRequest(repository, (repository.info.commit,)) for repository in repositories]
 
     @property
     def removed_repositories(self) -> list[str]:

@@ -19,13 +19,7 @@ from sourcelight.core.batches import CommitId
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.history.blame.line_origins import (
-    MAX_FILE_BYTES,
-    UNRESOLVED,
-    LineResolver,
-    is_binary_text,
-    line_count,
-)
+from sourcelight.engines.history.blame import line_origins
 from sourcelight.engines.history.blame.lineage import MIXED, Lineage, OwnedFile, Ownership, trace
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.store.folder import OWNERSHIP
@@ -251,7 +245,7 @@ def _replay(
     known_files = () if previous is None else previous.files.values()
     lineage = trace(history, repository, commit, cancellation, progress, origins=known_origins)
     with ObjectReader(repository) as reader:
-        resolver = LineResolver(lineage, history, reader, known_files, exact=exact)
+        resolver = line_origins.LineResolver(lineage, history, reader, known_files, exact=exact)
         ownership = _resolve_files(
             resolver,
             lineage,
@@ -266,7 +260,7 @@ def _replay(
 
 
 def _resolve_files(
-    resolver: LineResolver,
+    resolver: line_origins.LineResolver,
     lineage: Lineage,
     *,
     history: History,
@@ -293,19 +287,19 @@ def _resolve_files(
     commit_number = history.position(commit) or 0
     files: dict[bytes, OwnedFile] = {}
     for path, blob, state in zip(tree.paths, blobs, states, strict=True):
-        resolved = UNRESOLVED if state is None else lines_of[state]
+        resolved = line_origins.UNRESOLVED if state is None else lines_of[state]
         if state is not None and resolved.commits is not None:
-            if lineage.kind[state] == MIXED and is_binary_text(reader.read(blob) or b""):
+            if lineage.kind[state] == MIXED and line_origins.is_binary_text(reader.read(blob) or b""):
                 continue
 
             has_edge = is_edge is not None and bool(is_edge[resolved.commits].any())
             files[path] = OwnedFile(blob, resolved.commits, resolved.is_proven and not has_edge, lineage.step(state))
             continue
 
-        data = reader.read(blob, MAX_FILE_BYTES)
-        if data is not None and not is_binary_text(data):
+        data = reader.read(blob, line_origins.MAX_FILE_BYTES)
+        if data is not None and not line_origins.is_binary_text(data):
             # No lineage led to this content, so all lines count for the requested commit, unproven.
-            count = line_count(data)
+            count = line_origins.line_count(data)
             files[path] = OwnedFile(blob, np.full(count, commit_number, np.int32), exact=count == 0)
 
     return Ownership(commit, files, len(tree) - len(files))

@@ -11,13 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation import nodes
-from sourcelight.engines.navigation.languages.csharp_namespaces import (
-    first_files,
-    import_target,
-    lookup_qualified,
-    lookup_visible,
-    namespaces,
-)
+from sourcelight.engines.navigation.languages import csharp_namespaces
 from sourcelight.engines.navigation.languages.declared import (
     NO_OWNER,
     Declaration,
@@ -302,7 +296,7 @@ class CSharpRules:
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
         """Return the types of the file's namespaces, of those around them, and of imported ones."""
-        return lookup_visible(names, document, name)
+        return csharp_namespaces.lookup_visible(names, document, name)
 
     def lookup_qualified(
         self,
@@ -312,19 +306,21 @@ class CSharpRules:
         offset: int,  # noqa: ARG002 - see above
     ) -> list[DeclarationRef | ModuleRef]:
         """Return the type with a qualified name."""
-        return lookup_qualified(names, document, path)
+        return csharp_namespaces.lookup_qualified(names, document, path)
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
         """Return the first file of a namespace, or the file of a type."""
-        return import_target(names, document, module)
+        return csharp_namespaces.import_target(names, document, module)
 
     def module_names(self, document: Document) -> Collection[str]:
         """Return the namespaces of a file."""
-        return tuple(name.decode(errors="replace") for name in namespaces(document))
+        return tuple(name.decode(errors="replace") for name in csharp_namespaces.namespaces(document))
 
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the namespaces of a repository."""
-        return {name.decode(errors="replace"): number for name, number in first_files(project).items()}
+        return {
+            name.decode(errors="replace"): number for name, number in csharp_namespaces.first_files(project).items()
+        }
 
 
 def _member(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation import nodes
+from sourcelight.engines.navigation.languages import java_packages
 from sourcelight.engines.navigation.languages.declared import (
     NO_OWNER,
     TYPES,
@@ -23,12 +24,6 @@ from sourcelight.engines.navigation.languages.declared import (
     TypeStep,
     declare,
     parameter_mismatch,
-)
-from sourcelight.engines.navigation.languages.java_packages import (
-    first_file_of,
-    lookup_qualified,
-    package_of,
-    packages,
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
@@ -354,7 +349,7 @@ class JavaRules:
 
         # A method that isn't in scope can only come from `import static C.*`; a package has no methods.
         if not use.is_called:
-            refs = self._lookup_in(names, document, package_of(document), name)
+            refs = self._lookup_in(names, document, java_packages.package_of(document), name)
             if refs:
                 return [replace(ref, rule="scope", reason="in the same package") for ref in refs]
 
@@ -368,7 +363,7 @@ class JavaRules:
     def _lookup_in(self, names: NameResolver, document: Document, holder: bytes, name: bytes) -> list[DeclarationRef]:
         """Return the declarations of a name in a package or class; an empty holder is the package without a name."""
         path = (*holder.split(b"."), name) if holder else (name,)
-        return [ref for ref in lookup_qualified(names, document, path) if isinstance(ref, DeclarationRef)]
+        return [ref for ref in java_packages.lookup_qualified(names, document, path) if isinstance(ref, DeclarationRef)]
 
     def lookup_qualified(
         self,
@@ -378,7 +373,7 @@ class JavaRules:
         offset: int,  # noqa: ARG002 - see above
     ) -> list[DeclarationRef | ModuleRef]:
         """Return the classes that a dotted name means, or the members of one."""
-        return lookup_qualified(names, document, path)
+        return java_packages.lookup_qualified(names, document, path)
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Return the file of an imported class, or the first of a package."""
@@ -386,21 +381,21 @@ class JavaRules:
         if member and member != "*":
             parts = *parts, member.encode()
 
-        refs = lookup_qualified(names, document, parts)
+        refs = java_packages.lookup_qualified(names, document, parts)
         if refs:
             return refs[0].document
         if member == "*":
-            return first_file_of(names, document, b".".join(parts))
+            return java_packages.first_file_of(names, document, b".".join(parts))
         return None
 
     def module_names(self, document: Document) -> Collection[str]:
         """Return the package of a file."""
-        package = package_of(document).decode(errors="replace")
+        package = java_packages.package_of(document).decode(errors="replace")
         return (package,) if package else ()
 
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the packages of a repository."""
-        return {name.decode(errors="replace"): True for name in packages(project) if name}
+        return {name.decode(errors="replace"): True for name in java_packages.packages(project) if name}
 
 
 def _local(path: Sequence[Node], kind: str, declared_type: Node | None, value: Node | None = None) -> Declaration:

@@ -9,16 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sourcelight.core import errors
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress
-from sourcelight.core.errors import (
-    GitFailed,
-    RepositoryError,
-    RevisionNotFound,
-    SearchIndexError,
-    ToolError,
-)
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.model import CommitNumbers, UnbuiltHistory
@@ -190,7 +184,7 @@ def open_histories(
     """
     # Without names, the histories of all repositories would be built before the first answer.
     if not repos and context.served:
-        raise ToolError(f"{tool}: repos is empty; name the repositories, list_repos finds them", tool=tool)
+        raise errors.ToolError(f"{tool}: repos is empty; name the repositories, list_repos finds them", tool=tool)
 
     repositories = named_repositories(context, repos)
     partial = PartialResult(tuple(repository.name for repository in repositories))
@@ -245,7 +239,7 @@ def _resolve(
     for revision in revisions:
         try:
             commits[resolve(repository, revision)] = None
-        except RevisionNotFound:
+        except errors.RevisionNotFound:
             missing[revision] = missing.get(revision, 0) + 1
             if is_single:
                 raise
@@ -262,7 +256,7 @@ def _read_commits(context: ToolContext, request: _OpenRequest) -> UnbuiltHistory
 
     try:
         return context.local.history.open_unbuilt(request.repository, commits, context.cancellation)
-    except (GitFailed, RepositoryError, SearchIndexError, OSError):
+    except (errors.GitFailed, errors.RepositoryError, errors.SearchIndexError, OSError):
         # The build meets the same obstacle, and reports it.
         return None
 
@@ -299,7 +293,7 @@ def _update(context: ToolContext, request: _OpenRequest, partial: PartialResult)
 def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
     try:
         return store.open(repository).position(commit) is not None
-    except (SearchIndexError, OSError):
+    except (errors.SearchIndexError, OSError):
         return False
 
 
@@ -318,7 +312,7 @@ def _open(
 
     try:
         history = unbuilt.history if unbuilt is not None else context.local.history.open(repository)
-    except SearchIndexError as exc:
+    except errors.SearchIndexError as exc:
         omit(f"The history of {repository.name} can't be read: {exc.reason}.")
         return
 

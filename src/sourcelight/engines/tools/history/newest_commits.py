@@ -17,12 +17,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.engines.history.model import CommitNumbers
 from sourcelight.engines.history.search import tables as change_tables
-from sourcelight.engines.history.search.trailer_columns import (
-    agent_column,
-    agent_trace_texts,
-    co_author_texts,
-    reviewer_texts,
-)
+from sourcelight.engines.history.search import trailer_columns
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import PartialResult
 from sourcelight.engines.tools.history import tables
@@ -128,11 +123,11 @@ def commit_rows(selection: OpenedHistory, numbers: CommitNumbers, *, changes: bo
         for name in ("files", "additions", "deletions"):
             del values[name]
 
-    values["co_authors"] = co_author_texts(history, numbers)
+    values["co_authors"] = trailer_columns.co_author_texts(history, numbers)
     values["bot"] = pa.array(tables.bots(history, history.commits.author[numbers]))
-    values["agent"] = agent_column(history, numbers)
-    values["agent_traces"] = agent_trace_texts(history, numbers)
-    values["reviewers"] = reviewer_texts(history, numbers)
+    values["agent"] = trailer_columns.agent_column(history, numbers)
+    values["agent_traces"] = trailer_columns.agent_trace_texts(history, numbers)
+    values["reviewers"] = trailer_columns.reviewer_texts(history, numbers)
 
     # Relative: only the process that renders the answer knows the address of the service.
     prefix = f"{repository_url('', selection.name)}/-/commit/"

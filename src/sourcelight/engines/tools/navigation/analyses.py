@@ -14,13 +14,7 @@ from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.engines.symbols import KINDS, kind_code
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
-from sourcelight.engines.tools.navigation.calls import (
-    document_of,
-    notices_of,
-    start_definitions,
-    symbol_query_of,
-    workspace_of,
-)
+from sourcelight.engines.tools.navigation import calls
 from sourcelight.engines.tools.pages.items import TableItems
 from sourcelight.engines.tools.rows import TEXTS
 
@@ -80,7 +74,7 @@ def _symbols(arguments: navigation.SymbolsArguments, context: ToolContext) -> To
     from sourcelight.engines.navigation.rows import symbol_rows
 
     kinds = _canonical_kinds(arguments.kind or ())
-    workspace = workspace_of(context)
+    workspace = calls.workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
     documents = _documents(project, arguments.path or "")
     reporter = _StageReporter(context, "reading definitions", len(documents))
@@ -143,7 +137,7 @@ def _answer(
         table=table_of_rows(columns, rows),
         attributes=attributes,
         complete=complete,
-        notices=notices_of(workspace),
+        notices=calls.notices_of(workspace),
     )
 
 
@@ -151,9 +145,9 @@ def _outline(arguments: navigation.OutlineArguments, context: ToolContext) -> To
     from sourcelight.engines.navigation.named import outline_of
     from sourcelight.engines.navigation.rows import symbol_rows
 
-    workspace = workspace_of(context)
-    document = document_of("outline", arguments, workspace)
-    start_definitions(context, document)
+    workspace = calls.workspace_of(context)
+    document = calls.document_of("outline", arguments, workspace)
+    calls.start_definitions(context, document)
     rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
     workspace.note_missing([document.project], document.path)
     attributes = {
@@ -169,7 +163,7 @@ def _imports(arguments: navigation.ImportsArguments, context: ToolContext) -> To
     from sourcelight.engines.navigation.locations import file_line
     from sourcelight.engines.navigation.rows import file_columns
 
-    workspace = workspace_of(context)
+    workspace = calls.workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
     directory = (arguments.path or "").strip("/").encode()
     reporter = _StageReporter(context, "reading imports")
@@ -203,7 +197,7 @@ def _imports(arguments: navigation.ImportsArguments, context: ToolContext) -> To
 def _dependency_graph(arguments: navigation.DependencyGraphArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs.imports import edges_of
 
-    workspace = workspace_of(context)
+    workspace = calls.workspace_of(context)
     # Names that lead to one repository would give its edges twice.
     names = arguments.repos or [repository.name for repository in workspace.repositories]
     projects = [workspace.project(name.strip("/")) for name in dict.fromkeys(names)]
@@ -236,7 +230,7 @@ def _repo_map(arguments: navigation.RepoMapArguments, context: ToolContext) -> T
     from sourcelight.engines.navigation.locations import file_line
     from sourcelight.engines.navigation.rows import file_columns
 
-    workspace = workspace_of(context)
+    workspace = calls.workspace_of(context)
     project = project_of(arguments.repo, arguments.revision, context, workspace)
     budget = arguments.limit or _MAP_LINES
     rows: list[dict[str, Any]] = []
@@ -260,10 +254,10 @@ def _callers(arguments: navigation.CallGraphArguments, context: ToolContext) -> 
 def _calls(name: str, arguments: navigation.CallGraphArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs.calls import callees, callers
 
-    workspace = workspace_of(context)
-    document = document_of(name, arguments, workspace)
-    start_definitions(context, document)
-    query = symbol_query_of(name, arguments, document)
+    workspace = calls.workspace_of(context)
+    document = calls.document_of(name, arguments, workspace)
+    calls.start_definitions(context, document)
+    query = calls.symbol_query_of(name, arguments, document)
     find = callers if name == "callers" else callees
     depth = arguments.depth or 1
     reporter = _StageReporter(context, f"finding {name}")

@@ -7,14 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
+from sourcelight.engines.navigation.languages.python import scopes
 from sourcelight.engines.navigation.languages.python.inference import PythonInference
 from sourcelight.engines.navigation.languages.python.names import PythonRef, find_module, modules_of
-from sourcelight.engines.navigation.languages.python.scopes import (
-    PythonBinding,
-    PythonModel,
-    PythonScope,
-    parse_from_module,
-)
 from sourcelight.engines.navigation.model import Document, ResolutionRule, Role
 from sourcelight.engines.navigation.nodes import field_text, is_field, nearest_index
 from sourcelight.engines.symbols import parse_tree
@@ -35,10 +30,10 @@ class PythonLanguage(Language):
     identifiers = frozenset({"identifier"})
     renames = Renames(re.compile(rb"\bas[\s\\]+([\w\x80-\xff]+)"), frozenset({"aliased_import"}))
 
-    def parse(self, name: str, text: bytes, deadline: float) -> PythonModel | None:
+    def parse(self, name: str, text: bytes, deadline: float) -> scopes.PythonModel | None:
         """Parse a file."""
         tree = parse_tree(name, text, deadline)
-        return None if tree is None else PythonModel(text, tree)
+        return None if tree is None else scopes.PythonModel(text, tree)
 
     def usage(self, cursor: Cursor) -> Usage:
         """Return how an identifier is used, as its parent node shows."""
@@ -46,7 +41,7 @@ class PythonLanguage(Language):
 
     def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
         """Return the bindings and modules that a name refers to."""
-        if not isinstance(cursor.parsed, PythonModel):
+        if not isinstance(cursor.parsed, scopes.PythonModel):
             return []
         refs, rule = PythonLookup(PythonInference(session), document, cursor.parsed, cursor).refs()
         return [_to_ref(ref, rule) for ref in refs]
@@ -54,7 +49,7 @@ class PythonLanguage(Language):
     def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return all bindings of a variable, function or attribute."""
         cursor = session.cursor(ref.document, ref.start)
-        if cursor is None or not isinstance(cursor.parsed, PythonModel):
+        if cursor is None or not isinstance(cursor.parsed, scopes.PythonModel):
             return []
 
         inference = PythonInference(session)
@@ -141,7 +136,9 @@ def _is_target(node: Node) -> bool:
 class PythonLookup:
     """The lookup of one name."""
 
-    def __init__(self, inference: PythonInference, document: Document, model: PythonModel, cursor: Cursor) -> None:
+    def __init__(
+        self, inference: PythonInference, document: Document, model: scopes.PythonModel, cursor: Cursor
+    ) -> None:
         self.inference = inference
         self.document = document
         self.model = model
@@ -165,7 +162,7 @@ class PythonLookup:
         return self._plain_name()
 
     @property
-    def scope(self) -> PythonScope:
+    def scope(self) -> scopes.PythonScope:
         """The scope in which the name is evaluated or bound."""
         return self.model.scope_along(self.path)
 
@@ -232,7 +229,7 @@ class PythonLookup:
 
         return self.inference.follow(refs), rule
 
-    def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
+    def _own_attribute(self, scope: scopes.PythonScope) -> PythonRef | None:
         """Return the binding of an assigned ``self.x``: itself."""
         holder = scope.enclosing_class
         if holder is None or not _is_target(self.parent):
@@ -281,7 +278,7 @@ class PythonLookup:
     def _from_import(self, statement: Node) -> list[PythonRef]:
         source = statement.child_by_field_name("module_name")
         if source is not None and source.start_byte <= self.leaf.start_byte < source.end_byte:
-            level = parse_from_module(source)[1]
+            level = scopes.parse_from_module(source)[1]
             start = self.parent if self.parent.type == "dotted_name" else source
             return self._module_refs(self._prefix(start), level)
 
@@ -304,7 +301,7 @@ def _to_ref(ref: PythonRef, rule: ResolutionRule) -> Ref:
     return Ref(ref.document, binding.start, binding.end, _kind(binding), rule, missing_module=missing)
 
 
-def _kind(binding: PythonBinding) -> str:
+def _kind(binding: scopes.PythonBinding) -> str:
     if binding.kind == "function" and binding.scope.kind == "class":
         return "method"
     if binding.kind == "variable" and (binding.scope.kind == "class" or _names_attribute(binding)):
@@ -314,6 +311,6 @@ def _kind(binding: PythonBinding) -> str:
     return _KINDS.get(binding.kind, "variable")
 
 
-def _names_attribute(binding: PythonBinding) -> bool:
+def _names_attribute(binding: scopes.PythonBinding) -> bool:
     left = binding.node.child_by_field_name("left")
     return left is not None and left.type == "attribute"
