@@ -213,7 +213,7 @@ CLAIMS: Sequence[Claim] = (
         _PLACES,
         (
             "dependencies.find_dependency", "dependencies._state_related", "dependency_lists._state_list",
-            "actions.find_action", "extras._state_items", "extras.find_in_extra",
+            "actions.find_action", "extras._state_items", "extras.find_in_extra", "locks.find_locked",
         ),
     ),
     Claim(

@@ -23,6 +23,7 @@ from sourcelight.engines.deepsearch.lookups.builds.extras import (
     list_feature,
 )
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
+from sourcelight.engines.deepsearch.lookups.builds.locks import asks_for_lock, find_locked
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_called, is_repository
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions
@@ -38,6 +39,10 @@ def find_package_answer(lookup: Lookup, work: Work, notes: list[str]) -> Finding
     if extra:
         # What other lists have says nothing of the extra.
         return find_in_extra(work, extra, lookup.name, lookup.asks, notes)
+
+    if asks_for_lock(work.inquiry.question):
+        # A manifest has a range, and no lock file has the version that another one was given.
+        return find_locked(work, lookup.name, notes, is_exact=True)
 
     names = [lookup.name]
     if lookup.is_free and "-" in lookup.name:
@@ -69,7 +74,9 @@ def _find_package(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
     if finding is None and lookup.asks == "version":
         finding = find_action(work, lookup.name, notes, any_owner=True)
 
-    return finding
+    # What only other packages need is in a lock file alone.
+    is_of_any = lookup.asks == "version" and not (lookup.owner or lookup.group or lookup.subject)
+    return find_locked(work, lookup.name, notes) if finding is None and is_of_any else finding
 
 
 def find_required_runtime(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:

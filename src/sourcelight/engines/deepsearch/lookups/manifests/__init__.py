@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.formats import (
     read_requirements,
     requirements_rank,
 )
+from sourcelight.engines.deepsearch.lookups.manifests.lock_formats import LOCK_FILES, LockedVersion, read_locked
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
     BY_NAME,
     PLATFORM,
@@ -41,6 +42,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.runtimes import (
 
 __all__ = [
     "BY_NAME",
+    "LOCK_FILES",
     "MANIFESTS",
     "OTHER_MANIFESTS",
     "PARTLY_READ",
@@ -48,6 +50,7 @@ __all__ = [
     "PLUGIN",
     "READ_WHOLE",
     "RUNTIME_CLAIMS",
+    "LockedVersion",
     "ManifestField",
     "Requirement",
     "can_require",
@@ -60,6 +63,7 @@ __all__ = [
     "package_name",
     "read_feature",
     "read_fields",
+    "read_locked",
     "read_requirements",
     "read_runtime",
     "requirements_rank",
