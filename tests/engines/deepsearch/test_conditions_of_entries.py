@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -251,6 +252,31 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 )
 def test_a_sentence_says_the_condition(mill: LocalEngine, question: str, beginning: str) -> None:
     assert lead_of(mill, question).startswith(beginning), lead_of(mill, question)
+
+
+def test_each_table_of_cargo_has_lines_of_its_own() -> None:
+    text = (
+        '[dependencies]\noat = { version = "1", optional = true }\nrye = "2"\n[dev-dependencies]\noat = "1"\n'
+        '[target.\'cfg(target_arch = "wasm32")\'.dependencies]\nrye = "2"\n[dependencies.corn]\nversion = "3"\n'
+    )
+    requirements = read_requirements("Cargo.toml", text.splitlines()) or []
+    assert [(item.name, item.group, item.line) for item in requirements] == [
+        ("oat", "optional", 2),
+        ("rye", "", 3),
+        ("corn", "", 8),
+        ("oat", "dev", 5),
+        ("rye", 'target cfg(target_arch = "wasm32")', 7),
+    ]
+
+
+def test_a_bare_name_is_the_artifact_of_its_own_group(tmp_path: Path) -> None:
+    entries = 'x = { module = "androidx.oat.ext:oat", version = "1.3" }\ny = { module = "oat:oat", version = "4" }\n'
+    catalog = f"[libraries]\n{entries}"
+    RepositoryBuilder(tmp_path / "mill").commit({"gradle/libs.versions.toml": catalog}, "Add the catalog")
+    engine = open_engine([tmp_path / "mill"], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "Which version of oat is used?").startswith(
+        "`gradle/libs.versions.toml` lists `oat` `4` (catalog)"
+    )
 
 
 def test_managed_versions_are_no_dependencies(mill: LocalEngine) -> None:

@@ -21,6 +21,7 @@ dependencies = ["oat"]
 [project.optional-dependencies]
 docs = ["sphinx >= 3.5", "furo"]
 all = ["mill[docs]"]
+html = []
 
 [project.entry-points]
 windows = "mill.windows"
@@ -52,8 +53,11 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What does `mill[docs]` install?", "`pyproject.toml` lists `sphinx>= 3.5` and `furo` for the extra `docs`"),
         (
             "What does the nope extra need?",
-            "`pyproject.toml` defines no extra `nope`, only the extras `docs` and `all`",
+            "`pyproject.toml` defines no extra `nope`, only the extras `docs`, `all` and `html`",
         ),
+        ("What does the html extra need?", "`pyproject.toml` defines the extra `html` without packages"),
+        ("Which extras does it define?", "`pyproject.toml` defines the extras `docs`, `all` and `html`"),
+        ("Does it need furo?", "`pyproject.toml` lists `furo` without a version (optional: docs)"),
         ("What does the windows extra need?", "`pyproject.toml` defines no extra `windows`, only the extras"),
         ("Does the nope extra need furo?", "`pyproject.toml` defines no extra `nope`, only the extras"),
         ("Does the docs extra need furo?", "Yes: `pyproject.toml` lists `furo` without a version (optional: docs)"),

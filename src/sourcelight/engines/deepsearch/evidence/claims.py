@@ -270,7 +270,7 @@ CLAIMS: Sequence[Claim] = (
         "the manifest at the top, or the only one that has the field.",
         _PLACES,
         ("fields.find_field", "fields._license_text", "settings.find_base_image", "extras._list_names",
-         "extras.list_feature", "extras._state_none"),
+         "extras._state_empty", "extras.list_feature", "extras._state_none"),
     ),
     Claim(
         (

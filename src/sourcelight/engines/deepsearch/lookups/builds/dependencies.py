@@ -48,6 +48,8 @@ _OWN_WORK = re.compile(
     r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggest|recommend|image|installed|build|^extras$",
     re.IGNORECASE,
 )
+_NOT_NEEDED = re.compile(r"\boptional\b|\bcatalog\b|^managed$|^workspace$|\bSuggests\b|\bsuggest\b", re.IGNORECASE)
+"""Lists of what isn't needed by itself."""
 _GROUPS = {
     "dev": r"dev", "test": r"test", "optional": r"optional|extra|\bhttp2?\b", "peer": r"peer", "build": r"build",
     "doc": r"doc", "indirect": r"indirect", "suggested": r"suggest",
@@ -264,6 +266,9 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
     if re.match(r"\W*(?:does|do|is|are|did)\b", work.inquiry.question, re.IGNORECASE) is None:
         return False
     if match.manifest.rank > 1 or question.subject:
+        return False
+    # What is optional, or only has a version here for those that list it, isn't needed by itself.
+    if not question.group and _NOT_NEEDED.search(match.requirement.group) is not None:
         return False
 
     base = match.manifest.path.rpartition("/")[2]

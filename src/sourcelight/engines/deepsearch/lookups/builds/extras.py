@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     Requirement,
     is_called,
     normalize,
+    read_empty_extras,
     read_feature,
     read_fields,
 )
@@ -38,10 +39,19 @@ class _Extras:
 
     manifest: Manifest
     items: dict[str, list[Requirement]] = field(default_factory=dict)
+    empty: dict[str, int] = field(default_factory=dict)
+    """Extras without packages, and the line of each."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all extras, in the order of their lines."""
+        lines = {name: items[0].line for name, items in self.items.items()} | self.empty
+        return sorted(lines, key=lambda name: lines[name])
 
     def find(self, name: str) -> list[Requirement] | None:
         """Return what an extra lists, under any spelling of its name; None if there is none."""
-        return next((items for extra, items in self.items.items() if normalize(extra) == normalize(name)), None)
+        lists: dict[str, list[Requirement]] = {**self.items, **{empty: [] for empty in self.empty}}
+        return next((items for extra, items in lists.items() if normalize(extra) == normalize(name)), None)
 
 
 def extra_of_question(question: str) -> str:
@@ -57,7 +67,7 @@ def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
     manifests = [
         manifest for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ) if manifest.rank <= 1
     ]
-    with_extras = [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).items]
+    with_extras = [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).names]
     if not name:
         return _list_names(texts, with_extras[0], queries, notes) if with_extras else None
 
@@ -67,8 +77,10 @@ def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
 
     for extras in with_extras:
         items = extras.find(name)
-        if items:
-            return _state_items(texts, extras.manifest, items, f"for the extra {code(name)}", queries, notes)
+        if items is not None:
+            purpose = f"for the extra {code(name)}"
+            of_items = _state_items(texts, extras.manifest, items, purpose, queries, notes) if items else None
+            return of_items or _state_empty(texts, extras, name, queries, notes)
 
     feature = list_feature(work, name, notes)
     if feature is not None:
@@ -123,7 +135,7 @@ def find_in_extra(work: Work, extra: str, package: str, asks: str, notes: list[s
     manifests = [
         manifest for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ) if manifest.rank <= 1
     ]
-    with_extras = [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).items]
+    with_extras = [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).names]
     of_extra = [(extras, items) for extras in with_extras if (items := extras.find(extra)) is not None]
     if not of_extra:
         return _find_no_extra(texts, extra, manifests, with_extras, queries, notes)
@@ -158,17 +170,29 @@ def _read_extras(manifest: Manifest, prefix: str) -> _Extras:
         if item.line and item.group.startswith(prefix):
             # A kind behind the name, such as "host", isn't part of it.
             extras.items.setdefault(item.group.removeprefix(prefix).partition(" ")[0], []).append(item)
+
+    # Some extras list nothing any more, so that former commands keep working.
+    for name, line in read_empty_extras(manifest.path, manifest.lines) if prefix == _OPTIONAL else ():
+        extras.empty[name] = line
     return extras
+
+
+def _state_empty(texts: FileTexts, extras: _Extras, name: str, queries: list[str], notes: list[str]) -> Finding:
+    manifest = extras.manifest
+    line = next(line for empty, line in extras.empty.items() if normalize(empty) == normalize(name))
+    proof = texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
+    text = f"{code(manifest.path)} defines the extra {code(name)} without packages"
+    return Finding(Statement(text, (proof,)), "dependencies", queries=[join_queries(queries)], notes=notes)
 
 
 def _list_names(
     texts: FileTexts, extras: _Extras, queries: list[str], notes: list[str], beginning: str = ""
 ) -> Finding:
     manifest = extras.manifest
-    names = [code(name) for name in extras.items]
+    names = [code(name) for name in extras.names]
     noun = "extra" if len(names) == 1 else "extras"
     text = f"{code(manifest.path)} defines {beginning}the {noun} {join_words(names)}"
-    lines = sorted({item.line for items in extras.items.values() for item in items})
+    lines = sorted({*(item.line for items in extras.items.values() for item in items), *extras.empty.values()})
     proofs = join_evidence([texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0) for line in lines])
     return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
 

@@ -47,7 +47,13 @@ def find_package_lines(manifests: Sequence[Manifest], name: str) -> tuple[list[P
 
     # `vendor/react` is another package, where `react` itself is listed.
     exact = [match for match in matches if normalize(match.requirement.name) == normalize(name)]
-    return exact or matches, read
+    # Of `androidx.test.ext:junit` and `junit:junit`, people know the second one by its bare name.
+    of_group = [
+        match
+        for match in matches
+        if re.split(r"[.:]", match.requirement.name.rpartition(":")[0])[-1].lower() == name.lower()
+    ]
+    return exact or of_group or matches, read
 
 
 _NAMED_OTHERWISE = {

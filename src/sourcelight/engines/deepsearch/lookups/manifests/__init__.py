@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.formats import (
     requirements_rank,
 )
 from sourcelight.engines.deepsearch.lookups.manifests.lock_formats import LOCK_FILES, LockedVersion, read_locked
+from sourcelight.engines.deepsearch.lookups.manifests.python_formats import read_empty_extras
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
     BY_NAME,
     PLATFORM,
@@ -61,6 +62,7 @@ __all__ = [
     "lists_by_reference",
     "normalize",
     "package_name",
+    "read_empty_extras",
     "read_feature",
     "read_fields",
     "read_locked",

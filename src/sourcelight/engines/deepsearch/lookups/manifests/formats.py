@@ -22,6 +22,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
     PLATFORM,
     Requirement,
     is_readable,
+    lines_of_keys,
     without_comments,
 )
 from sourcelight.engines.deepsearch.lookups.manifests.tool_formats import TOOL_FILES, TOOL_READERS
@@ -85,31 +86,47 @@ def lists_by_reference(path: str, lines: Sequence[str]) -> bool:
     return re.search(READ_WHOLE, name) is None and re.search(PARTLY_READ, path) is not None
 
 
-def _of_table(lines: Sequence[str], name: str, value: Any, group: str) -> Requirement:
+def _of_table(name: str, value: Any, group: str, line: int) -> Requirement:
     version = value if isinstance(value, str) else str(value.get("version", "")) if isinstance(value, dict) else ""
     # Cargo renames a package with `package =`: the key is the name in code.
     package = value.get("package") if isinstance(value, dict) else None
     if isinstance(value, dict) and value.get("optional") is True:
         group = " ".join(part for part in (group, "optional") if part)
-
-    assigned = re.compile(rf"""^\s*["']?{re.escape(name)}["']?\s*[=.]|^\s*\[.*\b{re.escape(name)}\s*\]""")
-    matching = [number for number, line in enumerate(lines, 1) if assigned.search(line[:500])]
-    line = next((number for number in matching if version and version in lines[number - 1]), next(iter(matching), 0))
     return Requirement(package if isinstance(package, str) else name, version, group, line)
+
+
+_HEADER = re.compile(r"\s*\[\s*([^\[\]][^\]]{0,300}(?:\][^\]]{0,100})?)\s*\]\s*(?:#.*)?$")
+
+
+def _bare_header(text: str) -> str:
+    """Return the name of a table without quotation marks and spaces, which may be written in several ways."""
+    return re.sub(r"[\"'\s]", "", text)
 
 
 def _cargo(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
-    tables: list[tuple[str, Any]] = []
-    scopes = [("", data), ("workspace", data.get("workspace") or {})]
-    scopes += [(f"target {name}", table) for name, table in (data.get("target") or {}).items()]
-    for scope, table in scopes:
-        for key, group in (("dependencies", ""), ("dev-dependencies", "dev"), ("build-dependencies", "build")):
-            tables.append((" ".join(part for part in (scope, group) if part), table.get(key)))
+    headers: dict[str, int] = {}
+    for number, text in enumerate(lines, 1):
+        if (match := _HEADER.match(text[:500])) is not None:
+            headers.setdefault(_bare_header(match[1]), number)
 
-    for group, table in tables:
-        for name, value in (table or {}).items():
-            yield _of_table(lines, name, value, group)
+    scopes = [("", "", data), ("workspace", "workspace.", data.get("workspace") or {})]
+    scopes += [(f"target {name}", f"target.{name}.", table) for name, table in (data.get("target") or {}).items()]
+    for scope, prefix, table in scopes:
+        for key, group in (("dependencies", ""), ("dev-dependencies", "dev"), ("build-dependencies", "build")):
+            list_name = " ".join(part for part in (scope, group) if part)
+            header = _bare_header(f"{prefix}{key}")
+            # Several tables may have a package, each with a line of its own.
+            numbers = lines_of_keys(lines, headers.get(header, 0))
+            for name, value in (table.get(key) or {}).items():
+                line = headers.get(_bare_header(f"{header}.{name}"), 0) or numbers.get(name, 0)
+                yield _of_table(name, value, list_name, line or _line_of_key(lines, name))
+
+
+def _line_of_key(lines: Sequence[str], name: str) -> int:
+    """Return the first line (from 1) that assigns a key or a part of it, or that has it in a header; 0 for none."""
+    assigned = re.compile(rf"""^\s*["']?{re.escape(name)}["']?\s*[=.]|^\s*\[.*\b{re.escape(name)}\s*\]""")
+    return next((number for number, line in enumerate(lines, 1) if assigned.search(line[:500])), 0)
 
 
 def _package_json(lines: Sequence[str]) -> Iterator[Requirement]:

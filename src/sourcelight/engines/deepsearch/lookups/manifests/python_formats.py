@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys, table_start
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
+    Requirement,
+    is_readable,
+    lines_of_keys,
+    table_start,
+)
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?\s*([^;#]*)")
 _PINNED = re.compile(r"\s*([\w.-]+/[\w.-]+)@(\S{1,80})\s*$")
@@ -57,6 +62,20 @@ def _pyproject(lines: Sequence[str]) -> Iterator[Requirement]:
                 yield requirement
 
     yield from _poetry(lines, tool.get("poetry") or {})
+
+
+def read_empty_extras(path: str, lines: Sequence[str]) -> list[tuple[str, int]]:
+    """Return the extras of a ``pyproject.toml`` that list no package, and the line (from 1) of each."""
+    if not path.endswith("pyproject.toml") or not is_readable(path, lines):
+        return []
+    try:
+        project = tomllib.loads("\n".join(lines)).get("project") or {}
+        empty = [name for name, items in (project.get("optional-dependencies") or {}).items() if items == []]
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return []
+
+    numbers = lines_of_keys(lines, table_start(lines, "project.optional-dependencies")) if empty else {}
+    return [(name, numbers[name]) for name in empty if name in numbers]
 
 
 def _poetry(lines: Sequence[str], poetry: dict[str, Any]) -> Iterator[Requirement]:

@@ -122,7 +122,7 @@ _DEPENDENCY_TEXTS = (
     ),
     (
         rf"(?:how many|(?:what is )?{_THE}number of) (?:direct |runtime |external |third[\s-]party )?"
-        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)[\s-]+)?(?P<name>dependencies|deps)"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build|indirect)[\s-]+)?(?P<name>dependencies|deps)"
         rf"(?: (?:(?:does|do) (?P<subject>{_NAMED_OWNER}(?: project)?)?(?: ?(?:have|need|require|list))?"
         r"|(?:are|is) there|"
         rf"(?:of|in|for) (?P<of>{_NAMED_OWNER})))?"
