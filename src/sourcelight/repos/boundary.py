@@ -23,6 +23,8 @@ _MAX_OBJECT_DIRECTORIES = 100
 """Directories of objects that a repository may have, with those that it borrows: each is looked through."""
 
 _MAX_REF_DEPTH = 64
+"""Directories within directories below ``refs`` that are searched for links."""
+
 _MAX_OBJECTS_DEPTH = 2  # objects/info/commit-graphs/graph-….graph is the deepest that git reads
 TRUSTED_PATHS = "repositories.trustedPaths"
 

@@ -79,7 +79,10 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 """The first or last line of a block of code."""
 
 _MAX_LABEL_CHARS = 300
+"""Characters of the label of a source."""
+
 _MAX_QUESTION_CHARS = 2_000
+"""Characters of a question above its answer: it may be a whole issue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,14 @@ from sourcelight.core.markup import one_line, visible
 
 _PACKAGE = os.fspath(Path(__file__).parents[2]) + os.sep
 _FIRST_CHARS = 200
+"""Characters of the first line of an error, which is followed by its calls."""
+
 _MAX_CHARS = 4_000
+"""Characters of the message of an error."""
+
 _MAX_FRAMES = 5
+"""Calls of an error that are shown, the innermost."""
+
 _FULL_MODES = frozenset({"Verbose", "Docs"})
 _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[39m"
 _FULL_TRACEBACK = "_sourcelight_whole_traceback"

@@ -10,6 +10,8 @@ from sourcelight.core.markup.counts import size_text
 from sourcelight.display.notebook.views.links import LinkResolver
 
 _ROWS = 20
+"""Repositories that are listed."""
+
 _STYLE = """<style>
 .sl-client{color:var(--jp-ui-font-color1,inherit);font-size:13px}
 .sl-client table{border-collapse:collapse;border:none;margin:4px 0 0;font-size:12px}

@@ -17,6 +17,8 @@ from sourcelight.display.notebook.state import ProgressSnapshot
 
 ProgressChoice = bool | Callable[[ProgressSnapshot], object] | None
 INTERVAL_S = 0.1
+"""Seconds between two drawings: ten a second look continuous."""
+
 _LINE_INTERVAL_S = 1.0
 
 

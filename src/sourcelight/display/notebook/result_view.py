@@ -18,6 +18,7 @@ from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut_window, with_breaks
 
 _COMMIT_DIGITS = 10
+"""Digits of a commit in a cell."""
 
 _STYLE = """<style>
 .sl-result{color:var(--jp-ui-font-color1,inherit);font-size:13px}

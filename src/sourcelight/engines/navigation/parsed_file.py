@@ -28,6 +28,7 @@ MAX_PARSE_S = 1.4
 # Reading the CPU clock is a system call of about 10 µs, as long as the work for a few words or some hundred nodes.
 _WORDS_PER_CHECK = 16
 _NODES_PER_CHECK = 256
+"""Nodes between two looks at the deadline."""
 
 
 class ParsedFile:

@@ -39,6 +39,7 @@ _ONLY, _BEST_OF_FEW, _BEST_OF_MANY = 0.6, 0.45, 0.35
 """Scores of the first definition, by rough measurements: a single one is right more often than the best of many."""
 
 _MAX_FEW = 3
+"""Candidates up to which the best one is probably right."""
 
 
 def rank_definitions(

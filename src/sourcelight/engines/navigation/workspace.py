@@ -37,6 +37,7 @@ CACHE_BYTES = 4 * 1024 * 1024
 """Maximum source bytes of cached parsed files; a tree takes about 26 times its source, so some 100 MB."""
 
 _MAX_LISTED_NAMES = 10
+"""Repositories that a notice names."""
 
 MAX_PATHS = 3_000_000
 """Maximum paths of all open projects."""

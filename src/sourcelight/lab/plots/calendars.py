@@ -22,7 +22,10 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 # Sizes in units of the drawing: a day is a square of 1, with a gap around it.
 _YEAR_HEIGHT = 8.6
 _YEAR_WIDTH = 60.2
+"""Width of a year in weeks, with its labels."""
+
 _DAY, _GAP = 0.84, 0.08
+"""Size of the square of a day, and the space around it, in weeks."""
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9)
 """Shares of the days at which a color ends and the next one begins."""

@@ -23,11 +23,13 @@ MAX_REPEATS = 4
 """Maximum ratio of a tree's entries to stored entries, beyond `FREE_ENTRIES`."""
 
 FREE_ENTRIES = 100_000
+"""Entries of a tree that are always read."""
 
 MAX_AVERAGE_PATH_BYTES = 256
 """Bytes of paths for each entry, beyond `FREE_PATH_BYTES`."""
 
 FREE_PATH_BYTES = 32 << 20
+"""Bytes of paths that are always read."""
 
 FOLDER_MODES = frozenset({b"40000", b"040000"})
 """Modes of directories; some programs write a zero before them."""

@@ -25,6 +25,7 @@ _MAX_PENDING = 750
 more, git could wait for its output to be read while this process waits to write."""
 
 _BUFFER_BYTES = 1 << 20
+"""Bytes of git's output that are read at a time."""
 
 _MIN_PAUSE_S, _MAX_PAUSE_S = 0.001, 0.008
 """Pause before each read. git writes a content in three pieces, and a reader that waits wakes up for each: 7,500 reads

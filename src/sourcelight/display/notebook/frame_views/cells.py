@@ -20,6 +20,7 @@ LINE_CHARS = 96
 PATH_CHARS = 40
 NAME_CHARS = 28
 TEXT_CHARS = 80
+"""Characters of a path, of the name of a repository, and of any other text in a cell."""
 
 _TITLE_CHARS = 500
 """Characters of the text that the mouse shows."""

@@ -26,7 +26,11 @@ _ALL_OPEN = 5
 """Files up to which all are open; with more, a reader first needs the list."""
 
 _MAX_LINE_CHARS = 1_000
+"""Characters of a line that is displayed."""
+
 _MAX_MESSAGE_CHARS = 5_000
+"""Characters of the message of a commit."""
+
 _MINUS = "\N{MINUS SIGN}"
 _SIGNS = {"added": "+", "removed": _MINUS, "context": " "}
 

@@ -15,10 +15,20 @@ from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import STYLE, code_cell, cut_window
 
 AROUND = 10
+"""Lines around the requested ones."""
+
 PAGE = 60
+"""Lines without requested ones."""
+
 _MAX_LINES = 400
+"""Lines at most."""
+
 _MAX_LINE_CHARS = 2_000
+"""Characters of a line that is displayed."""
+
 _MAX_READ_CHARS = 150_000
+"""Characters before the displayed lines up to which all are read for highlighting: a text in quotes may begin far
+above."""
 
 
 @dataclass(frozen=True, slots=True)

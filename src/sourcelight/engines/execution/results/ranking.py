@@ -54,6 +54,8 @@ _RANKED = frozenset({"content", "path", "symbol"})
 """Types of rows that have a score."""
 
 _MAX_OF_ONE_BATCH = 1024
+"""Matches of a batch, so that a reader gets the best ones soon."""
+
 DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPositions | None]
 
 

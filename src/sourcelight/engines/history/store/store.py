@@ -27,6 +27,7 @@ _MAX_OPEN = 64
 MAX_UNBUILT_BYTES = 64 << 20
 """Memory for commits of histories that aren't built: about 90,000 commits."""
 
+# Attempts to open a history while other processes replace it.
 _MAX_ATTEMPTS = 5
 
 

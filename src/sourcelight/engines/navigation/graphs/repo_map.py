@@ -27,6 +27,7 @@ _KINDS = frozenset({"function", "class", "struct", "interface", "enum", "method"
 """Kinds of definitions in the map: no variables, which are many and say little."""
 
 _MAX_LINE_CHARS = 160
+"""Characters of the signature of a definition."""
 
 _ROUNDS = 12
 """Rounds of PageRank. Each passes weights on by one more step of imports."""

@@ -17,6 +17,8 @@ MAX_INCLUDED = 600
 
 _HEADERS = (b".h", b".hh", b".hpp", b".hxx", b".inc", b".ipp", b".def", b".c", b".cc")
 _MAX_PARTS = 6
+"""Parts at the end of a path by which a header is found."""
+
 _STANDARD = frozenset(
     b"assert.h ctype.h errno.h fcntl.h float.h inttypes.h limits.h locale.h math.h pthread.h setjmp.h signal.h"
     b" stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h time.h unistd.h wchar.h"

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Bounds the time for hostile code, whose types can refer to each other without end.
 _MAX_STEPS = 20
 _MAX_BASES = 40
+"""Bases of a class that are looked through, which may be circular."""
 
 _NO_FIT = 3
 """Rank of no declaration: more than any that `misfit` returns."""

@@ -27,6 +27,7 @@ MAX_IMPORTED_BYTES = 256 * 1024 * 1024
 """Maximum bytes of an imported index file."""
 
 MAX_COMMITTED_BYTES = 32 << 20
+"""Bytes of an index in a repository that is read: anyone may commit one."""
 
 MAX_COMMITTED_OCCURRENCES = 500_000
 """Limits of an index file in the repository itself: git compresses it well, but in memory it takes far more."""

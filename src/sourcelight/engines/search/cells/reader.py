@@ -57,6 +57,7 @@ _TEXT_BYTES = 64 * 1024 * 1024
 """Bytes of text without places that stay in memory, to see that a notebook has no match."""
 
 _UNREADABLE_BYTES = 100
+"""Bytes that a file without readable cells takes in the cache."""
 
 CellsOrReason: TypeAlias = CellDocument | str
 """The cells of a file, or the reason why it has none, as a key of `SearchPart.skipped`."""

@@ -22,6 +22,7 @@ from sourcelight.repos.processes.file_list import LACKED, FileList, list_files
 
 _MIN_BUDGET_BYTES, _MAX_BUDGET_BYTES = 128 << 20, 2 << 30
 _MEMORY_FRACTION = 8
+"""Fraction of the memory of this machine that contents may take, within these bounds."""
 
 _BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
 
@@ -29,6 +30,7 @@ _NO_TEXT, _UNREADABLE = -1, -2
 """Entries of `RangeTexts.numbers` for contents that aren't documents."""
 
 _NOT_READ = -3
+"""Number of a document that was not read."""
 
 ReadSizes = Callable[[bytes], int | None]
 

@@ -26,6 +26,7 @@ _AHEAD = 2
 """Pieces for each thread that are read ahead of the scan."""
 
 _CHECK_S = 0.02
+"""Seconds between two looks at the cancellation."""
 
 
 class DirectSearch:

@@ -26,6 +26,7 @@ _MAX_NEW_NAMES = 4
 """New people up to which a sentence names them all."""
 
 _DAY_S = 86_400
+"""Seconds of a day."""
 
 _NO_BOTS = "bots, and co-authors without a commit of their own."
 

@@ -22,6 +22,7 @@ from sourcelight.lab.reports.text import (
 )
 
 _DAY_S = 86_400
+"""Seconds of a day."""
 
 TOP_PEOPLE = 5
 """People whose share of the commits a sentence gives; the text says "five"."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # expressions as deep as the parser allows.
 _MAX_STEPS = 24
 _MAX_DEPTH = 6
+"""Types within types that are looked into, which may be circular."""
 
 _SAME_AS_FIRST = frozenset({b"append", b"min", b"max", b"copy"})
 """Built-in functions whose result has the type of their first argument. They have no declaration to look up."""
