@@ -179,3 +179,64 @@ def test_classes_in_texts_of_pages_are_none(tmp_path: Path) -> None:
         "src/a.ts": "class Reel {}\nclass Fast extends Reel {}\n",
     }
     assert lead_of(engine_for(tmp_path, files), "How many classes extend Reel?").startswith("**1** class")
+
+
+def test_a_list_in_brackets_may_begin_below_its_key(tmp_path: Path) -> None:
+    workflow = (
+        "jobs:\n  test:\n    strategy:\n      matrix:\n        python-version:\n"
+        '          ["3.10", "3.11", "3.12"]\n        include:\n          - os: windows\n'
+        '            python-version: "3.10"\n'
+    )
+    engine = engine_for(tmp_path, {".github/workflows/test.yml": workflow, "a.py": "x = 1\n"})
+    assert "`3.10`, `3.11` and `3.12`" in lead_of(engine, "Which Python versions does CI test?")
+
+
+def test_a_list_beside_a_complete_manifest_is_for_work_on_it(tmp_path: Path) -> None:
+    project = (
+        '[project]\nname = "mill"\ndynamic = ["version"]\n\n[project.optional-dependencies]\ncli = ["click>=5.0"]\n'
+    )
+    files: Files = {"pyproject.toml": project, "requirements.txt": "pytest\nwheel\n"}
+    sentence = lead_of(engine_for(tmp_path / "a", files), "What does mill depend on?")
+    assert sentence.startswith("`pyproject.toml` lists")
+    assert "wheel" not in sentence
+    files["pyproject.toml"] = project.replace('"version"', '"version", "dependencies"')
+    assert lead_of(engine_for(tmp_path / "b", files), "What does mill depend on?").startswith(
+        "`requirements.txt` lists 2"
+    )
+
+
+def test_a_benchmark_and_a_half_name_of_a_variable_are_no_answers(tmp_path: Path) -> None:
+    files: Files = {
+        "src/Mill.Benchmarks/Run.cs": (
+            "class Run {\n  static Settings BuildConfig() {\n    config.StopTimeout = null;\n"
+            "    return config;\n  }\n}\n"
+        ),
+        "src/Mill/Settings.cs": (
+            "class Settings {\n  public TimeSpan? StopTimeout { get; set; } = TimeSpan.FromSeconds(2);\n}\n"
+        ),
+        "cross.cmake": 'if("$ENV{MILL_${NAME}}" STREQUAL "$ENV{MILL_ROOT}")\nendif()\n',
+    }
+    engine = engine_for(tmp_path, files)
+    assert "`null`" not in lead_of(engine, "What is the default stop timeout?")
+    assert "`MILL_`" not in lead_of(engine, "Which environment variables does it read?")
+
+
+def test_macros_confuse_neither_classes_nor_values(tmp_path: Path) -> None:
+    lines = "".join(f"    if (x == {number}) throw mill_error();\n" for number in range(30))
+    header = (
+        "#define MILL_BEGIN \\\n  namespace mill {\n\n#define MILL_END \\\n  }\n\nMILL_BEGIN\n"
+        "template <template <typename, typename...> class S, template <typename, typename = void> class C>\n"
+        "class basic_stone {\npublic:\n  explicit basic_stone(int a) { b = a; }\n"
+        "  basic_stone(basic_stone&& rhs) noexcept {}\n"
+        f"  int b = 0;\n}};\nint grind(int x) {{\n{lines}    return x;\n}}\nMILL_END\n"
+    )
+    engine = engine_for(tmp_path, {"include/mill.hpp": header})
+    assert "as a function" not in lead_of(engine, "Where is basic_stone defined?")
+    assert "MILL_END" not in lead_of(engine, "What is MILL_BEGIN?")
+    assert ", such as in" in lead_of(engine, "Where is mill_error thrown?")
+
+
+def test_an_object_beside_a_trait_is_not_alone(tmp_path: Path) -> None:
+    scala = "trait Hint[A] {\n  def name: String\n}\n\nobject Hint {\n  val a = 1\n  val b = 2\n  val c = 3\n}\n"
+    sentence = lead_of(engine_for(tmp_path, {"src/Hint.scala": scala}), "Where is Hint defined?")
+    assert "line 1, as a trait; its file has more definitions of the name" in sentence

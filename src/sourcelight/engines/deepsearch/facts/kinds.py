@@ -191,3 +191,11 @@ def _function_in_words(  # noqa: PLR0911 - languages differ
         return "function"  # of an object, in JavaScript
 
     return definition.kind
+
+
+_MACRO = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")
+
+
+def is_macro(name: str, path: str) -> bool:
+    """Return whether a function of C is likely a macro: `if MILL_LIKELY(x) {` looks like the head of a function."""
+    return _MACRO.fullmatch(name) is not None and language_of(path) in {"C", "C++", "Objective-C"}

@@ -33,7 +33,8 @@ def rank_of(path: str) -> int:
         return 2
     # Steps of Cucumber are tests whose directory says so in two words.
     if re.search(
-        r"(?i)(^|/)(examples?|samples?|snippets|bench(?:es|marks?)?|fuzz|fixtures?|features/(?:steps|step_def\w+))/",
+        r"(?i)(^|/)(examples?|samples?|snippets|bench(?:es|marks?)?|fuzz|fixtures?|features/(?:steps|step_def\w+))/"
+        r"|\.(?:benchmarks?|samples?|examples?)/",
         path,
     ):
         return 2

@@ -89,7 +89,8 @@ def _state_throws(work: Work, texts: FileTexts, name: str, rows: list[dict[str, 
 
     # "By name": a variable or a function may hold the exception, and what is thrown then has another name.
     text = f"{code(name)} is {verb} by name {scope}{count_of(len(rows), 'line')} of {files}"
-    text += f"{', such as in' if len(locations) > MAX_NAMED else ':'} {join_words(locations[:MAX_NAMED])}"
+    are_all = len(locations) <= MAX_NAMED and len(rows) <= len(detailed)
+    text += f"{':' if are_all else ', such as in'} {join_words(locations[:MAX_NAMED])}"
     evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     finding = Finding(Statement(text, evidence), "throws", heading="Lines")
     finding.quotes = [quote_around(work, texts, rows[0])]

@@ -21,7 +21,7 @@ from sourcelight.engines.deepsearch.evidence.model import (
 )
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
-from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
+from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS, is_macro
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
@@ -341,9 +341,8 @@ def _is_in_section(work: Work, texts: FileTexts, row: Mapping[str, Any], section
     target = work.inquiry.pins.of(row["repository"])
     if target is None:
         return False
-    around = keys_around(row["path"], texts.lines(target, row["path"]), row["line_number"])
     parts = section.split(".")
-    return around[-len(parts) :] == parts
+    return keys_around(row["path"], texts.lines(target, row["path"]), row["line_number"])[-len(parts) :] == parts
 
 
 def whole_word(name: str) -> str:
@@ -361,7 +360,9 @@ def definition_around(
     around = [
         definition
         for definition in (definitions.definitions() if definitions is not None else ())
-        if definition.begin_line <= row["line_number"] <= definition.end_line and accept(definition)
+        if definition.begin_line <= row["line_number"] <= definition.end_line
+        and accept(definition)
+        and not is_macro(definition.name, row["path"])
     ]
     return min(around, key=lambda definition: definition.end_line - definition.begin_line, default=None)
 

@@ -45,7 +45,7 @@ _ENVIRONMENT = (
     r"|process\.env\[|env::var(?:_os)?\s*\(|GetEnvironmentVariable\s*\(|(?:get|fetch)_env!?\s*\(|\$_(?:ENV|SERVER)\s*\["
     r"|\.environment\s*\[|(?:lookupEnv|getEnv)\s+|getEnvVarOwned\s*\([^,]*,)\s*[\"'`]|process\.env\.|\$ENV\{[\"']?)"
 )
-VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*)[\"'`]?(\]\s*=(?!=))?")
+VARIABLE = re.compile(_ENVIRONMENT + r"([A-Za-z_][A-Za-z0-9_]*+)(?![$%#{])[\"'`]?(\]\s*=(?!=))?")
 """A variable of the environment by its name, and whether it is set there."""
 LISPS = frozenset({"Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket"})
 LISP_METADATA = r"(?:\^(?:\{[^{}]*\}|[^\s{]\S*)\s+)*"
@@ -175,3 +175,10 @@ def is_in_code_block(line: str, above: Sequence[str], path: str) -> bool:
         return True
     is_indented = path.endswith(".rst") and line.startswith("    ") and "``" not in line
     return is_indented or line.lstrip().startswith((">>>", "$ "))
+
+
+def macro_lines(lines: Sequence[str], line: int) -> Sequence[str]:
+    """Return the lines of a file up to the last one of a macro, which begins on a line (from 1) and may go on."""
+    while line < len(lines) and lines[line - 1].rstrip().endswith("\\"):
+        line += 1
+    return lines[:line]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.source.function_heads import parameter_block
-from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, comment_mark_of
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, comment_mark_of, macro_lines
 from sourcelight.engines.deepsearch.source.literals import (
     join_types,
     part_at,
@@ -144,10 +144,11 @@ def in_one_line(text: str) -> str:
 def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceValue | None:
     """Return the value that a line (from 1) gives to a name; None if it gives none that can be read."""
     text = lines[line - 1] if 0 < line <= len(lines) else ""
-    define = _DEFINE.match(text)
-    if define is not None:
+    if (define := _DEFINE.match(text)) is not None:
         if define[1] != name or define[2]:
             return None
+        # A bracket that a macro opens may be closed by another one.
+        lines = macro_lines(lines, line)
         return _to_value(read_expression(lines, line - 1, define.end(), path, ends_with_line=True), line)
 
     if path.endswith((".css", ".scss", ".less")) and name.startswith(("--", "$", "@")):

@@ -80,6 +80,10 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
         if root_finding is not None:
             return root_finding
 
+    if not group and any(_is_complete(manifest) for manifest in root):
+        # What the package needs is in its own manifest: lists beside it are for work on it.
+        root = [manifest for manifest in root if not requirements_rank(manifest.path)]
+
     # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
     if any(_requirements(manifest) is None for manifest in root):
         # A `setup.py` that reads its lists from files has them beside it.
@@ -100,6 +104,15 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
         return _no_dependencies(work, texts, selected, group, queries, notes)
 
     return _state_list(work, texts, *first, group, queries, notes)
+
+
+def _is_complete(manifest: Manifest) -> bool:
+    """Return whether a ``pyproject.toml`` has all that its package needs, rather than a program or another file."""
+    if not manifest.path.endswith("pyproject.toml") or not any(line.strip() == "[project]" for line in manifest.lines):
+        return False
+    text = "\n".join(manifest.lines)
+    dynamic = re.search(r"^\s*dynamic\s*=\s*\[(?P<names>[^\]]{0,400})\]", text, re.MULTILINE)
+    return "dynamic" not in text or (dynamic is not None and "dependencies" not in dynamic["names"])
 
 
 def _of_repository(work: Work, manifests: Sequence[Manifest]) -> list[Manifest]:

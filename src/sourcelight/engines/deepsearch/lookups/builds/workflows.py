@@ -109,6 +109,7 @@ def _of_matrices(lines: Sequence[str], pattern: re.Pattern[str], *, is_travis: b
 def _values(lines: Sequence[str], number: int, indent: int, text: str) -> Iterator[tuple[str, int]]:
     """Yield the values behind a key, each with its line: of a list in brackets, of one in lines, or a single one."""
     text = re.sub(r"\s#.*$", "", text).strip()
+    text, number = (text, number) if text else _list_below(lines, number)
     if text.startswith("["):
         while "]" not in text and number < len(lines):
             for item in text.strip("[ ").split(","):
@@ -131,6 +132,14 @@ def _values(lines: Sequence[str], number: int, indent: int, text: str) -> Iterat
             item = re.sub(r"\s#.*$", "", match[2]).strip() if match is not None else ""
             if item and not re.match(r"[{\[]|[\w-]+\s*:\s", item):
                 yield _bare(item), index
+
+
+def _list_below(lines: Sequence[str], number: int) -> tuple[str, int]:
+    """Return the beginning of a list in brackets that begins below its key (on a line, from 1), and its line."""
+    following = next((index for index in range(number, len(lines)) if lines[index].strip()), number)
+    if following < len(lines) and lines[following].lstrip().startswith("["):
+        return re.sub(r"\s#.*$", "", lines[following][:MAX_LINE]).strip(), following + 1
+    return "", number
 
 
 def _bare(text: str) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES, language_at
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     singular_of,
 )
 from sourcelight.engines.deepsearch.source.values import value_of
+from sourcelight.engines.search import Target
+from sourcelight.engines.symbols.definition_parser import Definition
 
 _NOUNS = {
     "class": ("class", "struct", "interface", "enum"), "function": ("function", "method"),
@@ -55,7 +57,7 @@ def choose_definitions(
         key = location.target.repository.key, location.path, location.definition.container, kind
         other = best.get(key)
         # Of overloads the longest has the body; conditional definitions of one file are shown by the first.
-        if other is None or _length(location) > _length(other):
+        if other is None or _order_in_file(location) > _order_in_file(other):
             best[key] = location
 
     return sorted(
@@ -71,8 +73,10 @@ def choose_definitions(
     )
 
 
-def _length(location: DefinitionLocation) -> int:
-    return location.definition.end_line - location.definition.begin_line
+def _order_in_file(location: DefinitionLocation) -> tuple[bool, int]:
+    """Return the key by which one of several definitions in a file is chosen: no companion object, the longest."""
+    definition = location.definition
+    return definition.kind != "object", definition.end_line - definition.begin_line
 
 
 def _is_alias(texts: FileTexts, location: DefinitionLocation) -> bool:
@@ -126,3 +130,37 @@ def is_declaration(texts: FileTexts, location: DefinitionLocation) -> bool:
 
     above = "".join(lines[max(0, definition.begin_line - 1) : definition.line])
     return "overload" in above and "@" in above
+
+
+_MAX_LINE = 500
+
+
+def are_constructors(texts: FileTexts, locations: Sequence[DefinitionLocation]) -> bool:
+    """Return whether all of some definitions are functions of C++ without a type before their name."""
+    return bool(locations) and all(
+        location.definition.kind in {"function", "method"}
+        and language_at(texts, location.target, location.path) == "C++"
+        and re.match(
+            rf"\s*(?:(?:explicit|inline|constexpr)\s+)*{re.escape(location.definition.name)}\s*\(",
+            texts.lines(location.target, location.path)[location.definition.line - 1][:_MAX_LINE],
+        )
+        for location in locations
+    )
+
+
+def class_heads(
+    texts: FileTexts, locations: Sequence[DefinitionLocation], name: str
+) -> Iterator[tuple[Target, str, Definition]]:
+    """Yield the heads of a class of C++ in the files of its constructors, without declarations."""
+    head = re.compile(rf"\s*(?P<kind>class|struct)\s+(?:[A-Z_]+\s+)?{re.escape(name)}(?!\w)[^;]*$")
+    for target, path in {
+        (location.target.repository.name, location.path): (location.target, location.path) for location in locations
+    }.values():
+        for number, line in enumerate(texts.lines(target, path), 1):
+            match = head.match(line) if len(line) <= _MAX_LINE else None
+            if match is not None:
+                yield (
+                    target,
+                    path,
+                    Definition(name, match["kind"], "", 0, number, number, number, column=line.find(name)),
+                )

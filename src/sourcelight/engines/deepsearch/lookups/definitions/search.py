@@ -28,7 +28,12 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
     reader_of,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import find_blocks
-from sourcelight.engines.deepsearch.lookups.definitions.choice import choose_definitions, is_declaration
+from sourcelight.engines.deepsearch.lookups.definitions.choice import (
+    are_constructors,
+    choose_definitions,
+    class_heads,
+    is_declaration,
+)
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
@@ -90,6 +95,12 @@ def find_definitions(
         is_misread = language_of(path) in _OF_HEADERS and (row["line"] or "").lstrip().startswith("@")
         if definition is not None and not is_misread:
             location_set.add(target, path, definition)
+
+    if unparsed and not container and are_constructors(texts, location_set.locations):
+        # A grammar that a macro confused reads the constructors of a class, but not its head.
+        types = list(class_heads(texts, location_set.locations, simple))
+        location_set = _LocationSet() if types else location_set
+        location_set.add_all(types)
 
     if unparsed and container:
         location_set.add_all(_find_unparsed_members(work, texts, name, notes))
@@ -246,7 +257,8 @@ def _other_bodies(texts: FileTexts, location: DefinitionLocation) -> list[Defini
     bodies = [
         DefinitionLocation(location.target, location.path, definition)
         for definition in definitions.definitions()
-        if (definition.name, definition.container, definition.kind) == (same.name, same.container, same.kind)
+        if (definition.name, definition.container) == (same.name, same.container)
+        and (definition.kind == same.kind or "object" in {definition.kind, same.kind})
     ]
     return [body for body in bodies if not is_declaration(texts, body)]
 

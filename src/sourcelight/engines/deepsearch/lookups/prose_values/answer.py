@@ -33,6 +33,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.comments import in_bloc
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
 from sourcelight.engines.deepsearch.lookups.prose_values.names import (
+    asks_whether,
     count_small_words,
     has_noun,
     is_same,
@@ -116,8 +117,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
         question = replace(question, names=(*question.names, *further))
 
     texts = FileTexts(work.context)
-    matches = _find(work, texts, question, queries, notes)
-    matches = [item for item in matches if not _is_alias(item, owner, setting)]
+    matches = [item for item in _find(work, texts, question, queries, notes) if not _is_alias(item, owner, setting)]
     best = _best(question, [item for item in matches if item.is_whole])
     values = {item.binding.value for item in best}
 
@@ -240,7 +240,7 @@ def _is_of_asked_kind(question: ValueQuestion, name: str, value: str, text: str,
         return value[0] not in "\"'`" and measure["measure"].lower() in name.lower()
 
     # "Which delimiters does it detect" isn't whether it detects them.
-    return is_named or value.lower() not in {"true", "false"} or _ASKS_FOR_THING.match(text) is None
+    return is_named or value.lower() not in {"true", "false"} or not (asks_whether(name) or _ASKS_FOR_THING.match(text))
 
 
 def _find(

@@ -224,3 +224,8 @@ def sets_option(before: str, path: str) -> bool:
     return _SETTING.search(before) is not None or (
         path.endswith((".R", ".r")) and _SETTING_IN_R.search(before) is not None
     )
+
+
+def asks_whether(name: str) -> bool:
+    """Return whether a name says whether something holds, such as ``is_version_specified``."""
+    return re.match(r"[@$_]*(?:is|has|was|should|can)(?:_|[A-Z])", name) is not None
