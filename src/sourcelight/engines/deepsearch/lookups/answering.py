@@ -205,6 +205,9 @@ def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[
     if lookup.kind == "callers":
         # Where no form of a definition is known, a call still has one.
         callers = find_lines_with_calls(work, [], lookup.name, notes)
+        if callers is None and not lookup.owner and not _PLAIN_WORD.fullmatch(lookup.name):
+            # What is registered, emitted or handled may have its name in quotation marks alone.
+            callers = find_key_uses(work, lookup.name, notes)
         if callers is not None and are_calls_in_scope(callers, [], lookup.owner):
             return callers
 
