@@ -286,6 +286,7 @@ def test_the_head_around_a_line_is_no_call(language: str, text: str, name: str) 
         ("Elixir", "MapSet.turn(a)", False), ("Elixir", "Mill.MapSet.turn(a)", True), ("OCaml", "List.turn a", False),
         ("OCaml", "Mill.turn a", True), ("Common Lisp", "(turn 2)", True), ("Common Lisp", "(turn-all 2)", False),
         ("HTML+ERB", '<%= link_to t(".a"), turn %>', True), ("HTML+ERB", "<p>turn</p>", False),
+        ("HTML", "<code>turn(2)</code>", False), ("HTML", '<a href="{{ turn(2) }}">', True),
         ("HTML+ERB", "<%# turn %>", False), ("Haml", "%p= turn", True), ("Haml", "%p turn", False),
         ("Vue", '<a @click="turn(2)">', True), ("Vue", "{{ turn }}", False), ("Jinja", "{% if turn(a) %}", True),
         ("PowerShell", '$a = "^$(turn git) (.*)"', True), ("PowerShell", "$a = '$(turn git)'", False),

@@ -154,11 +154,12 @@ _WITH_METHODS = frozenset({"HTML+EEX", "HTML+ERB", "Haml", "Slim"})
 def _is_in_template(line: str, name: str, language: str, *, is_call: bool) -> bool:
     """Return whether the code of a line of a template has a name, or calls it."""
     bare, escaped = _TEMPLATE_COMMENT.sub("", line[:_MAX_CALL_LINE]), re.escape(name)
-    if re.search(rf"(?<![\w$-]){escaped}\s*\(", bare) is not None:
+    # A page of documentation shows calls as its text.
+    if language != "HTML" and re.search(rf"(?<![\w$-]){escaped}\s*\(", bare) is not None:
         return True
     if is_call and language not in _WITH_METHODS:
-        return False
-    if re.search(rf"</?{escaped}(?=[\s/>])", bare) is not None and not is_call:
+        return language == "HTML" and re.search(_TEMPLATE_CODE.format(name=rf"{escaped}(?=\s*\()"), bare) is not None
+    if language != "HTML" and not is_call and re.search(rf"</?{escaped}(?=[\s/>])", bare) is not None:
         return True
     if language in {"Haml", "Pug", "Slim"} and re.match(_SCRIPT_LINE.format(name=escaped), bare) is not None:
         return True
