@@ -240,3 +240,12 @@ def test_an_object_beside_a_trait_is_not_alone(tmp_path: Path) -> None:
     scala = "trait Hint[A] {\n  def name: String\n}\n\nobject Hint {\n  val a = 1\n  val b = 2\n  val c = 3\n}\n"
     sentence = lead_of(engine_for(tmp_path, {"src/Hint.scala": scala}), "Where is Hint defined?")
     assert "line 1, as a trait; its file has more definitions of the name" in sentence
+
+
+def test_a_value_in_unit_tests_of_rust_is_no_default(tmp_path: Path) -> None:
+    rust = (
+        "pub fn grind() -> u8 {\n    1\n}\n\nmod tests {\n    use super::*;\n\n    #[cfg(test)]\n"
+        "    fn make_default() -> Stone {\n        Stone {\n            grain: 7,\n        }\n    }\n}\n"
+    )
+    files: Files = {"Cargo.toml": "[package]\nname = 'mill'\n", "src/lib.rs": rust}
+    assert "`7`" not in lead_of(engine_for(tmp_path, files), "What is the default grain?")

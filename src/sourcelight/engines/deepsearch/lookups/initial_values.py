@@ -25,6 +25,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.search import definition
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
+from sourcelight.engines.deepsearch.source.test_customs import is_in_test_module
 from sourcelight.engines.deepsearch.source.values import in_one_line, parameters_of, read_expression, value_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
@@ -290,7 +291,7 @@ def _candidates_at(
 
     number, path = row["line_number"], row["path"]
     name = match["parameter"] or match["name"]
-    if sorted(normal_words(name)) != sorted(words):
+    if sorted(normal_words(name)) != sorted(words) or is_in_test_module(texts.lines(target, path), number, path):
         return
 
     lines = texts.lines(target, path)

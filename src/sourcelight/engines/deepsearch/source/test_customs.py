@@ -295,14 +295,17 @@ def _tests_of_php(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 _RUST_MODULE = re.compile(r"(?:pub(?:\([\w ]{1,20}\))?\s+)?mod\s+\w+")
 
 
-def is_in_test_module(lines: Sequence[str], number: int) -> bool:
-    """Return whether a line (from 1) of Rust is in a module that is compiled for tests alone."""
+def is_in_test_module(lines: Sequence[str], number: int, path: str) -> bool:
+    """Return whether a line (from 1) of a file is in a module of Rust that has tests alone."""
+    if not path.endswith(".rs"):
+        return False
     for index in range(min(number, len(lines)) - 1, -1, -1):
         line = lines[index][:_MAX_HEAD]
         if line.rstrip() == "}":
             return False
-        if _RUST_MODULE.match(line) is not None:
-            return any("cfg(test" in above[:_MAX_HEAD] for above in lines[max(0, index - 3) : index])
+        if (module := _RUST_MODULE.match(line)) is not None:
+            is_named = module[0].endswith(("mod tests", "mod test"))
+            return is_named or any("cfg(test" in above[:_MAX_HEAD] for above in lines[max(0, index - 3) : index])
     return False
 
 

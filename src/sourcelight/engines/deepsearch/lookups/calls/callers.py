@@ -272,9 +272,10 @@ def _rank(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> int:
     """Return 0 for a caller in code; more for one in tests, also those within a file of code, and in examples."""
     target = work.inquiry.pins.of(row["caller_repository"])
     rank = rank_of(row["caller_path"])
-    if rank or target is None or not row["caller_path"].endswith(".rs"):
+    if rank or target is None:
         return rank
-    return 2 if is_in_test_module(texts.lines(target, row["caller_path"]), row["line_number"]) else 0
+    path = row["caller_path"]
+    return 2 if is_in_test_module(texts.lines(target, path), row["line_number"], path) else 0
 
 
 @dataclass(frozen=True, slots=True)

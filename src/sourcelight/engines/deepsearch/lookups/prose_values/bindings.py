@@ -14,6 +14,7 @@ from sourcelight.engines.deepsearch.source.fallbacks import (
 from sourcelight.engines.deepsearch.source.lisp_options import LISP_FILE, read_lisp_options
 from sourcelight.engines.deepsearch.source.literals import TEXT, without_texts
 from sourcelight.engines.deepsearch.source.option_defaults import read_described_default, read_option_defaults
+from sourcelight.engines.deepsearch.source.test_customs import is_in_test_module
 from sourcelight.engines.deepsearch.source.values import in_one_line, is_of_itself, read_expression
 
 MAX_LINE = 600
@@ -161,7 +162,7 @@ class Binding:
 def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Binding]:
     """Yield the bindings of a line (from 1) of a file."""
     text = lines[number - 1]
-    if len(text) > MAX_LINE:
+    if len(text) > MAX_LINE or is_in_test_module(lines, number, path):
         return
 
     for pattern, form in ((_DEFINED, "macro"), (_ATTRIBUTE, "assigned")):
