@@ -238,6 +238,11 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 @pytest.mark.parametrize(
     ("question", "beginning"),
     [
+        (
+            "On which platform is bran needed?",
+            "`native/vcpkg.json` lists `bran` without a version (under the condition",
+        ),
+        ("In which profile is stove used?", "`pom.xml` lists `stove` `1.3` (under the condition `profile winter`)"),
         ("Is sieve optional?", "Yes: `pom.xml` lists `sieve` `1.0` (optional)"),
         ("Which version of stove is used?", "`pom.xml` lists `stove` `1.3` (under the condition `profile winter`)"),
         (
@@ -277,6 +282,10 @@ def test_a_bare_name_is_the_artifact_of_its_own_group(tmp_path: Path) -> None:
     assert lead_of(engine, "Which version of oat is used?").startswith(
         "`gradle/libs.versions.toml` lists `oat` `4` (catalog)"
     )
+
+
+def test_no_condition_is_stated_of_what_has_none(mill: LocalEngine) -> None:
+    assert " lists " not in lead_of(mill, "On which platform is flour needed?")
 
 
 def test_managed_versions_are_no_dependencies(mill: LocalEngine) -> None:

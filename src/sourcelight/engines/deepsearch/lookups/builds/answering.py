@@ -44,12 +44,25 @@ def find_package_answer(lookup: Lookup, work: Work, notes: list[str]) -> Finding
         # A manifest has a range, and no lock file has the version that another one was given.
         return find_locked(work, lookup.name, notes, is_exact=True)
 
+    if lookup.asks == "condition":
+        return _find_condition(lookup, work, notes)
+
     names = [lookup.name]
     if lookup.is_free and "-" in lookup.name:
         names += [lookup.name.replace("-", ""), _VENDOR.sub("", lookup.name)]
 
     findings = (_find_package(replace(lookup, name=name), work, notes) for name in dict.fromkeys(names))
     return next((finding for finding in findings if finding is not None), None)
+
+
+_CONDITION = re.compile(r"under the condition|`[^`]*;[^`]*`|\(target ")
+"""A condition in the sentence about a package: of its own, of Python, or of a target of Cargo."""
+
+
+def _find_condition(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return the line that lists a package if it says when the package is needed."""
+    finding = find_dependency(work, PackageQuestion(lookup.name, lookup.owner, asks="listed"), notes)
+    return finding if finding is not None and _CONDITION.search(finding.headline.text) is not None else None
 
 
 def _find_package(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:

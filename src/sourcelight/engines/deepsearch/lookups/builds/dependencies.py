@@ -48,8 +48,9 @@ _OWN_WORK = re.compile(
     r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggest|recommend|image|installed|build|^extras$",
     re.IGNORECASE,
 )
-_NOT_NEEDED = re.compile(r"\boptional\b|\bcatalog\b|^managed$|^workspace$|\bSuggests\b|\bsuggest\b", re.IGNORECASE)
-"""Lists of what isn't needed by itself."""
+_OPTIONAL_LIST = re.compile(r"\boptional\b|\bsuggests?\b", re.IGNORECASE)
+_VERSIONS_ALONE = re.compile(r"\bcatalog\b|^managed$|^workspace$")
+"""Lists that have versions for what others list: they make nothing a dependency."""
 _GROUPS = {
     "dev": r"dev", "test": r"test", "optional": r"optional|extra|\bhttp2?\b", "peer": r"peer", "build": r"build",
     "doc": r"doc", "indirect": r"indirect", "suggested": r"suggest",
@@ -267,8 +268,10 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
         return False
     if match.manifest.rank > 1 or question.subject:
         return False
-    # What is optional, or only has a version here for those that list it, isn't needed by itself.
-    if not question.group and _NOT_NEEDED.search(match.requirement.group) is not None:
+    list_name = match.requirement.group
+    is_of_versions = _VERSIONS_ALONE.search(list_name) is not None
+    is_optional = question.asks == "need" and _OPTIONAL_LIST.search(list_name) is not None
+    if not question.group and (is_of_versions or is_optional):
         return False
 
     base = match.manifest.path.rpartition("/")[2]

@@ -142,6 +142,14 @@ _USED = (
     ),
     make_pattern(rf"(?:is|are)\s+(?:the\s+)?(?P<name>{PACKAGE})(?:\s+{NOUN})?\s+(?:used|needed){_CONDITION}"),
 )
+_CONDITIONAL = (
+    # "On which platform is jeepney needed?", "for which Python versions is tomli required"
+    make_pattern(
+        rf"(?:on|for|in|with|under)\s+(?:which|what)\s+(?:platforms?|systems?|operating\s+systems?|os(?:es)?|targets?"
+        rf"|python\s+versions?|versions?\s+of\s+python|frameworks?|profiles?|conditions?|circumstances)\s+(?:is|are)"
+        rf"\s+(?:the\s+)?(?P<name>{PACKAGE})(?:\s+{NOUN})?\s+(?:needed|required|used|installed|listed|included)"
+    ),
+)
 _KEY = (
     # A name that no word of prose looks like, or one in a file that the question names.
     make_pattern(
@@ -174,7 +182,7 @@ def read_build_question(words: str) -> BuildQuestion | None:
             if match is not None and (question := _of_field(kind, match)) is not None:
                 return question
 
-    for asks, patterns in (("version", _VERSION_OF), ("listed", _LISTED), ("use", _USED)):
+    for asks, patterns in (("version", _VERSION_OF), ("listed", _LISTED), ("use", _USED), ("condition", _CONDITIONAL)):
         for pattern in patterns:
             match = pattern.match(words)
             if match is not None and (question := _of_package(asks, match)) is not None:
