@@ -305,3 +305,21 @@ def test_a_count_of_packages_says_that_php_itself_is_none(tmp_path: Path) -> Non
     engine = engine_for(tmp_path, {"composer.json": manifest})
     sentence = lead_of(engine, "How many dependencies does it have?")
     assert sentence.startswith("`composer.json` lists 1 dependency beside PHP and its extensions: `psr/log`")
+
+
+def test_a_name_that_only_another_case_has_was_removed_all_the_same(tmp_path: Path) -> None:
+    """In gitit, "No commit removed a line with `RPXnow`" denied the removal of Rpxnow."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    repo.commit({"kiln.py": "import glazenow\n", "clay.py": "\n"}, "Add it")
+    repo.commit({"kiln.py": "import os\n"}, "Drop GlazeNow", author="Rika <rika@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    sentence = lead_of(engine, "Who removed GlazeNow?")
+    assert sentence.startswith("A line with `GlazeNow` in another case was last removed by Rika"), sentence
+    assert "; no searched line has it anymore" in sentence
+    assert "No commit" not in lead_of(engine, "Who removed GlazeLater authentication?")
+
+
+def test_a_count_of_rocks_says_that_lua_is_none(tmp_path: Path) -> None:
+    engine = engine_for(tmp_path, {"kiln.rockspec": 'dependencies = {\n  "lua == 5.1",\n  "plenary.nvim",\n}\n'})
+    sentence = lead_of(engine, "What are the dependencies in the rockspec?")
+    assert sentence.startswith("`kiln.rockspec` lists 1 dependency beside Lua itself: `plenary.nvim`"), sentence

@@ -329,16 +329,23 @@ def _find_line_change(work: Work) -> Fact | None:
         "useRegex": True,
     }
     answer = work.call("diff_search", arguments)
+    case = "case-sensitive"
+    if not answer.table.num_rows and not request.value:
+        # People write names as a project does, and its code in small letters.
+        arguments["pattern"] = f"(?i:{arguments['pattern']})"
+        answer, case = work.call("diff_search", arguments), "in any case"
+
     rows = answer.table.to_pylist()
     fact.query = format_call("diff_search", arguments)
     fact.notes = limiting_notices(answer)
-    fact.rule = (
-        f"Searches changed lines for the text, case-sensitive. A moved line counts as removed and added. {_NO_MERGES}"
-    )
+    fact.rule = f"Searches changed lines for the text, {case}. A moved line counts as removed and added. {_NO_MERGES}"
 
     term_list = " or ".join(code(term.text) for term in request.terms)
     if request.value:
         term_list += f" set to {code(request.value)}"
+
+    if rows and case == "in any case":
+        term_list += " in another case"
 
     if is_of_tests:
         term_list += " in a test file"
@@ -368,7 +375,7 @@ def _find_line_change(work: Work) -> Fact | None:
         request, ignored=tuple(word for word in request.ignored if not _is_called(row["path"], word))
     )
     if request.event == "removed":
-        fact.subject += _remaining_lines(work, fact.notes)
+        fact.subject += _remaining_lines(work, fact.notes, case="no" if case == "in any case" else "yes")
 
     return fact
 
@@ -407,9 +414,9 @@ def _line_changes(rows: Sequence[dict[str, Any]]) -> Rows:
     return table
 
 
-def _remaining_lines(work: Work, notes: list[str]) -> str:
+def _remaining_lines(work: Work, notes: list[str], *, case: str) -> str:
     """End a sentence about a removed line: the name is gone only if no line has it."""
-    queries = make_queries(work, f"case:yes type:file {make_pattern(work.request.terms)}")
+    queries = make_queries(work, f"case:{case} type:file {make_pattern(work.request.terms)}")
     lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     if not lines:
         return "; no searched line has it anymore" if not notes else ""

@@ -101,6 +101,9 @@ def count(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
         return FactsDraft(draft)
 
     request, fact = fact_request
+    if fact is not None and fact.subject.startswith("No commit") and request.ignored:
+        # That there is none of a part of what is asked for says nothing.
+        fact = None
     if fact is not None and fact.subject.startswith("No commit") and len(request.terms) == 1:
         fact.sentences += state_meant_spelling(Work(request, inquiry, emit))
 

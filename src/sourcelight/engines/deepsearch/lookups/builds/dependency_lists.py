@@ -28,6 +28,8 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     requirements_rank,
 )
 
+_MAX_LINE = 500
+_LUA = re.compile(r"""["']lua\b\s*[<>=~]""")
 _FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
 _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
 """Manifests whose calls name packages, in lists or not."""
@@ -180,8 +182,8 @@ def _state_list(
     among = ", including" if len(distinct) > _MAX_LISTED else ":"
     groups = sorted({requirement.group for requirement in required if requirement.group})
     of_group = f" ({', '.join(groups[:MAX_NAMED])})" if groups else ""
-    if path.endswith("composer.json") and any(item.group == PLATFORM for item in manifest.requirements or ()):
-        of_group += " beside PHP and its extensions"
+    beside = _beside_platform(manifest)
+    of_group += f" beside {beside}" if beside else ""
     count = count_of(len(distinct), "dependency")
 
     # For "runtime dependencies?" of a package without any, development dependencies alone are no answer.
@@ -211,6 +213,16 @@ def _state_list(
 
     finding.method.append("Other manifests, lock files and installed packages were not read.")
     return finding
+
+
+def _beside_platform(manifest: Manifest) -> str:
+    """Return what a manifest lists among its packages that is none: the language itself; empty for nothing."""
+    if manifest.path.endswith("composer.json"):
+        has_platform = any(item.group == PLATFORM for item in manifest.requirements or ())
+        return "PHP and its extensions" if has_platform else ""
+    if manifest.path.endswith(".rockspec"):
+        return "Lua itself" if any(_LUA.search(line[:_MAX_LINE]) for line in manifest.lines) else ""
+    return ""
 
 
 def _of_package(work: Work, manifests: Sequence[Manifest], owner: str) -> list[Manifest] | None:
