@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import engine_with, research
+from engines.deepsearch.asking import engine_for, engine_with, lead_of, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.manifests import is_same, package_name, read_fields, read_requirements
 from sourcelight.engines.deepsearch.question.lookups.builds import read_build_question
@@ -425,3 +426,39 @@ def test_the_short_form_of_kotlin_is_a_package() -> None:
         ("org.jetbrains.kotlin:kotlin-stdlib-js", "", 2),
         ("org.jetbrains.kotlin:kotlin-test-junit", "test", 3),
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        ("Which runtime dependencies does the kiln package declare?", "`package.json` lists 1 dependency: `yargs`"),
+        ("Which packages does kiln need at runtime?", "`package.json` lists 1 dependency: `yargs`"),
+        (
+            "Which packages does kiln need for development?",
+            "`package.json` lists 1 dependency (devDependencies): `mocha`",
+        ),
+        ("What does kiln's npm package require?", "`package.json` lists 1 dependency: `yargs`"),
+    ],
+)
+def test_everyday_words_for_a_list_of_dependencies_are_read(tmp_path: Path, question: str, beginning: str) -> None:
+    manifest = (
+        '{\n "name": "kiln",\n "dependencies": {\n  "yargs": "^1"\n },\n "devDependencies": {\n  "mocha": "^2"\n }\n}\n'
+    )
+    engine = engine_for(tmp_path, {"package.json": manifest, "kiln.js": "// runtime\n"})
+    assert lead_of(engine, question).startswith(beginning), lead_of(engine, question)
+
+
+def test_a_nimble_file_has_a_list_of_packages(tmp_path: Path) -> None:
+    engine = engine_for(tmp_path, {"kiln.nimble": 'requires "nim >= 1.0.0"\nrequires "chronos >= 3"\n'})
+    assert lead_of(engine, "What are the dependencies?").startswith(
+        "`kiln.nimble` lists 2 dependencies: `nim` and `chronos`"
+    )
+
+
+def test_packages_of_emacs_are_read_below_lisp(tmp_path: Path) -> None:
+    head = (
+        ';;; kiln.el --- Fire  -*- lexical-binding:t -*-\n\n;; Package-Requires: ((emacs "28.1") (transient "0.13"))\n'
+    )
+    engine = engine_for(tmp_path, {"lisp/kiln.el": head, "README.md": "Kiln\n"})
+    sentence = lead_of(engine, "Which transient version does kiln need?")
+    assert sentence.startswith("`lisp/kiln.el` lists `transient` `0.13`"), sentence

@@ -40,6 +40,14 @@ def _ask_for_definition(match: re.Match[str]) -> str:
     return f"where is {' '.join(word.strip() for word in words if word)} defined"
 
 
+def _group_of(match: re.Match[str]) -> str:
+    """Return the group of dependencies that a question names, with a blank behind it: "at runtime" is "runtime"."""
+    if match["group"]:
+        return match["group"].replace("production", "runtime")
+    words = (match["when"] or "").lower().replace("production", "runtime").split()
+    return f"{words[-1].removesuffix('s')} " if words else ""
+
+
 _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (_VERSUS, lambda match: f"what is the difference between {match['first']} and {match['second']}"),
     (re.compile(rf"^({_CODE_NAME})$"), lambda match: f"what is {match[1]}"),
@@ -168,6 +176,29 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
             re.IGNORECASE,
         ),
         lambda match: match[1] if match[1].lower().startswith(("what", "list")) else f"what are the {match[1]}",
+    ),
+    (
+        # "What does mill's nimble package require?", "what does mill's Package-Requires list"
+        re.compile(
+            r"^what\s+does\s+(?:the\s+)?(?P<owner>[\w@./-]+)['\u2019]s?\s+(?:\w+\s+)?"
+            r"(?:package|package-requires|podspec|gemspec|rockspec|manifest)\s+(?:require|need|list|declare|depend\s+on)$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"what are the dependencies of {match['owner']}",
+    ),
+    (
+        # "Which runtime dependencies does the mill package declare?", "which crates does mill need at runtime"
+        re.compile(
+            r"^(?:what|which)\s+(?P<group>(?:runtime|production|dev(?:elopment)?|test|peer|optional|build)[ -])?"
+            r"(?:dependencies|packages|crates|gems|libraries|subcharts|rocks)\s+(?:does|do)\s+(?:the\s+)?"
+            r"(?P<owner>(?!(?:it|we|this|that|there|they|you|I)\b)[\w@./-]+?)"
+            r"(?:\s+(?:package|gem|library|crate|project|module|plugin|chart))?"
+            r"\s+(?:declare|require|need|have|list|use|depend\s+on|pull\s+in)"
+            r"(?:\s+(?P<when>at\s+runtime|in\s+production|for\s+development|for\s+(?:its\s+)?tests?))?"
+            r"(?:,?\s+and\s+(?:at|in)\s+(?:which|what)\s+versions?)?$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"what are the {_group_of(match)}dependencies of {match['owner']}",
     ),
     (
         re.compile(

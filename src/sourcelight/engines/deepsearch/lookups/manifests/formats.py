@@ -212,7 +212,7 @@ _READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]]
     *TOOL_READERS,
 )
 PARTLY_READ = (
-    rf"(^|/)({TOOL_FILES})$|^[^/]+\.el$|"
+    rf"(^|/)({TOOL_FILES})$|^(?:lisp/)?[^/]+\.el$|"
     r"(^|/)(Chart\.ya?ml|[\w.-]+\.versions\.toml|Pipfile|vcpkg\.json|(Julia)?Project\.toml|shard\.yml|conanfile\.(txt|py)"
     r"|CMakeLists\.txt|[\w.-]+\.cmake|meson\.build|[\w.-]+\.podspec|Podfile|Cartfile(\.private)?|project\.clj|deps\.edn"
     r"|rebar\.config|build\.(sc|mill)|elm\.json|[\w.-]+\.opam|dune-project|[\w.-]+\.nimble|packages\.config|paket\.dependencies|MODULE\.bazel|deno\.jsonc?|jsr\.json"
@@ -220,7 +220,7 @@ PARTLY_READ = (
 )
 """Regular expression for paths of further manifests, most of which are read in part: they prove no "No"."""
 READ_WHOLE = (
-    r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml|(Julia)?Project\.toml|(fpm|gleam)\.toml|dub\.json|elm\.json"
+    r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml|(Julia)?Project\.toml|(fpm|gleam)\.toml|dub\.json|elm\.json|[\w.-]+\.nimble"
     r"|bower\.json)$"
 )
 """Regular expression for paths of those among them that are read whole."""
