@@ -131,6 +131,12 @@ def test_what_no_line_proves_begins_with_locations(queue: LocalEngine, question:
         ("does anything raise RopeError", "where is RopeError raised"),
         ("the differences of pack and unpack", "the differences between pack and unpack"),
         ("how does packing work", "how does packing work"),
+        ("which port does it use if --port isn't given", "what is the default of --port"),
+        ("how many ropes are made when -n is omitted", "what is the default of -n"),
+        ("which rope is used when --rope is given", "which rope is used when --rope is given"),
+        ("what happens if --force is omitted", "what happens if --force is omitted"),
+        ("what does it do when no --config is given", "what does it do when no --config is given"),
+        ("which gems does rope need for its tests", "what are the test dependencies of rope"),
         ("value", "value"),
     ],
 )
