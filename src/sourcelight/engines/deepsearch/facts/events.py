@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,7 +24,7 @@ from sourcelight.engines.deepsearch.facts.commits import (
 )
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners, find_people
-from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths, test_files
+from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths, is_file_of, test_files
 from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
 from sourcelight.engines.deepsearch.markdown import in_sentence, inline, person_name
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
@@ -372,20 +371,12 @@ def _find_line_change(work: Work) -> Fact | None:
     fact.tables = [_line_changes(order)] if len(order) > 1 else []
     # "Who added `open` to Gate": the line is in the file of this class, so that its name was understood.
     work.request = replace(
-        request, ignored=tuple(word for word in request.ignored if not _is_called(row["path"], word))
+        request, ignored=tuple(word for word in request.ignored if not is_file_of(row["path"], word))
     )
     if request.event == "removed":
         fact.subject += _remaining_lines(work, fact.notes, case="no" if case == "in any case" else "yes")
 
     return fact
-
-
-def _is_called(path: str, name: str) -> bool:
-    """Return whether a file is called as a class or module, apart from its ending, capitals and underscores."""
-    simple = re.split(r"\.|::|#|->", name)[-1]
-    stem = path.rpartition("/")[2].partition(".")[0]
-    is_name = re.fullmatch(r"[A-Z]\w+", simple) is not None
-    return is_name and stem.replace("_", "").casefold() == simple.replace("_", "").casefold()
 
 
 def _expression_of(term: Term, value: str) -> str:

@@ -53,6 +53,14 @@ def is_named(repository: str, text: str) -> bool:
     return repository == text or repository.endswith(f"/{text}")
 
 
+def is_file_of(path: str, name: str) -> bool:
+    """Return whether a file is called as a class or module, apart from its ending, capitals and underscores."""
+    simple = re.split(r"\.|::|#|->", name)[-1]
+    stem = path.rpartition("/")[2].partition(".")[0]
+    is_name = re.fullmatch(r"[A-Z]\w+", simple) is not None
+    return is_name and stem.replace("_", "").casefold() == simple.replace("_", "").casefold()
+
+
 def describe_missing_paths(texts: Sequence[str]) -> str:
     """Return a clause, without a full stop, that no commit of the searched repositories has some paths."""
     names = " and ".join(code(text) for text in texts)
