@@ -209,7 +209,7 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         re.compile(
             r"^(?:what|which)\s+(?P<group>(?:runtime|production|dev(?:elopment)?|test|peer|optional|build)[ -])?"
             r"(?:dependencies|packages|crates|gems|libraries|subcharts|rocks)\s+(?:does|do)\s+(?:the\s+)?"
-            r"(?P<owner>(?!(?:it|we|this|that|there|they|you|I)\b)[\w@./-]+?)"
+            r"(?P<owner>(?!(?:it|we|this|that|there|they|you|I)\b|\S+\.\w{1,5}\s)[\w@./-]+?)"
             r"(?:\s+(?:package|gem|library|crate|project|module|plugin|chart))?"
             r"\s+(?:declare|require|need|have|list|use|depend\s+on|pull\s+in)"
             r"(?:\s+(?P<when>at\s+runtime|in\s+production|for\s+development|for\s+(?:its\s+)?tests?))?"
