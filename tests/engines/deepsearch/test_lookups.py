@@ -161,7 +161,7 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What calls encode_path?", ["is called by `send_request` and `call_twice` (3 calls in 1 file"]),
         ("Which functions call lonely_helper in wire?", ["No searched line has `lonely_helper` except its definition"]),
         ("Which Python version does wire require?", ["`pyproject.toml` requires Python `>=3.9`"]),
-        ("Does wire depend on h2?", ["Yes: `pyproject.toml` lists `h2>=3,<5` (optional: http2)", "pyproject.toml#L6"]),
+        ("Does wire depend on h2?", ["`pyproject.toml` lists `h2>=3,<5` (optional: http2)", "pyproject.toml#L6"]),
         ("What version of idna does wire require?", ["lists `idna>=2.5,<4`"]),
         ("Does wire depend on lodash?", ["No: no searched manifest lists `lodash` (`pyproject.toml`)"]),
         ("Where is QuicTransport defined?", ["No searched file has `QuicTransport`"]),
