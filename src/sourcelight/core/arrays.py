@@ -57,13 +57,21 @@ def unique_sorted(values: AnyArray) -> AnyArray:
     return values if is_first.all() else values[is_first]
 
 
+def pairs(first: Int64Array, second: Int64Array) -> Int64Array:
+    """Return an array with a row for each pair of values, as `np.stack` does: that calls seven functions in Python."""
+    rows = np.empty((len(first), 2), dtype=np.int64)
+    rows[:, 0] = first
+    rows[:, 1] = second
+    return rows
+
+
 def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
     """Return the numbers from ``starts[i]`` up to ``starts[i] + lengths[i]``, one run after another."""
     # Most files have one row or one document. Then the starts are the result.
     if bool((lengths == 1).all()):
         return starts
-    ends = np.cumsum(lengths)
-    numbers: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    ends: Int64Array = lengths.cumsum()
+    numbers: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + (starts - (ends - lengths)).repeat(lengths)
     return numbers
 
 

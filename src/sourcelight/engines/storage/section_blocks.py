@@ -93,7 +93,11 @@ class SectionBlocks:
 
     def slice(self, start: int, end: int) -> AnyArray:
         """Return the items from `start` up to `end`, without copying."""
-        self.check(start, end)
+        # Most lists are in one block, which was checked before, and a call for each of them costs more than to read it.
+        if not self.is_complete:
+            block = start >> self.shift
+            if block != end - 1 >> self.shift or not self.is_checked[block]:
+                self.check(start, end)
         return self.unchecked[start:end]
 
     def take(self, positions: Int64Array) -> AnyArray:

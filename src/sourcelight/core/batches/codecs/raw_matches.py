@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.arrays import pairs as as_rows
 from sourcelight.core.batches.codecs.encode_files import name_range, repository_fields
 from sourcelight.core.batches.codecs.wire_columns import CodedValues, add_entries, file_endings, line_entries
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
@@ -134,7 +135,7 @@ class RawMatches:
     def repositories(self) -> list[str]:
         """Names of the repositories with a match, in the order of `locations`."""
         # `bincount` finds the locations in one pass; `np.unique` would sort a number for every file.
-        indexes = np.flatnonzero(np.bincount(self.location_index)).tolist()
+        indexes = np.bincount(self.location_index).nonzero()[0].tolist()
         return list(dict.fromkeys(self.locations[index].repository for index in indexes))
 
     @cached_property
@@ -147,7 +148,7 @@ class RawMatches:
         lengths = self.lengths if all_in_content else self.lengths[self.in_content]
 
         # `reduceat` would be wrong for an empty group, but each file in content has a matched line.
-        sums = np.add.reduceat(self.matches, np.cumsum(lengths) - lengths)
+        sums = np.add.reduceat(self.matches, lengths.cumsum() - lengths)
         if all_in_content:
             return sums
 
@@ -202,12 +203,12 @@ def raw_payloads(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]
     """Yield JSON arrays of matches; the files of an array are of one kind."""
     kinds = matches.in_content
     before, after = _files(matches, repositories)
-    rows = np.cumsum(np.where(kinds, matches.lengths, 0)).tolist() if len(matches.numbers) else []
+    rows = np.where(kinds, matches.lengths, 0).cumsum().tolist() if len(matches.numbers) else []
     parts = _rows(matches) if rows else []
     in_content = kinds.tolist()
 
     # First file of each run of one kind: files with lines and files matched by path have different JSON.
-    changes = (np.flatnonzero(kinds[1:] != kinds[:-1]) + 1).tolist()
+    changes = ((kinds[1:] != kinds[:-1]).nonzero()[0] + 1).tolist()
     for first, last in zip([0, *changes], [*changes, len(in_content)], strict=True):
         if not in_content[first]:
             pairs = zip(before[first:last], after[first:last], strict=True)
@@ -299,7 +300,7 @@ def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
     """
     n, counts = len(matches.numbers), matches.counts
     single = len(matches.starts) == n
-    row = None if single else np.repeat(np.arange(n), counts)
+    row = None if single else np.arange(n).repeat(counts)
     lengths = matches.sizes if row is None else matches.sizes[row]
     starts, ends = np.minimum(matches.starts, lengths), np.minimum(matches.ends, lengths)
     if not matches.data.isascii():
@@ -319,15 +320,17 @@ def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
     if not len(starts):
         return [b""] * n
 
-    pairs = _dump(np.stack((starts, length), axis=1))[2:-2].split(b"],[")
+    pairs = _dump(as_rows(starts, length))[2:-2].split(b"],[")
     if single:
         return pairs
 
-    bounds = np.cumsum(counts).tolist()
-    out, start = [], 0
-    for end in bounds:
-        out.append(pairs[start] if end - start == 1 else b"],[".join(pairs[start:end]))
-        start = end
+    # The pair of each line with one, as most lines have, and then the others.
+    last = counts.cumsum()
+    first = last - counts
+    out = [pairs[number] for number in np.minimum(first, len(pairs) - 1).tolist()]
+    others = (counts != 1).nonzero()[0]
+    for line, start, end in zip(others.tolist(), first[others].tolist(), last[others].tolist(), strict=True):
+        out[line] = b"],[".join(pairs[start:end])
 
     return out
 

@@ -199,7 +199,7 @@ class Tally:
         size = len(raw.locations)
         # `bincount` sums weights as floats, which are exact for integers up to 2**53.
         sums = np.bincount(raw.location_index, weights=counts, minlength=size).tolist()
-        for index in np.flatnonzero(np.bincount(raw.location_index, minlength=size)).tolist():
+        for index in np.bincount(raw.location_index, minlength=size).nonzero()[0].tolist():
             name, _, revision, _ = raw.locations[index]
             self.repositories.add(name)
             location = name, "" if revision == "WORKTREE" else revision
@@ -207,7 +207,7 @@ class Tally:
 
         languages, codes = raw.file_values["language"]
         sums_by_code = np.bincount(codes, weights=counts, minlength=len(languages))
-        for index in np.flatnonzero(sums_by_code).tolist():
+        for index in sums_by_code.nonzero()[0].tolist():
             language = languages[index]
             self._by_language[language] = self._by_language.get(language, 0) + int(sums_by_code[index])
 

@@ -76,8 +76,8 @@ def units_as_written(corpus: Corpus, pattern: TermPattern, units: UnitNumbers) -
     if tree is None:
         return units
 
-    has_units = np.diff(units.searchsorted(corpus.unit_base)) > 0
-    shards = np.flatnonzero(has_units).tolist()
+    bounds = units.searchsorted(corpus.unit_base)
+    shards = (bounds[1:] > bounds[:-1]).nonzero()[0].tolist()
     # None for a text without a gram, which any unit may hold.
     possible: BoolArray | None = fold(
         tree, lambda leaf: _units_with_grams(corpus, leaf.text, shards), all_of=_all_masks, any_of=_any_mask
@@ -174,7 +174,10 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
 
 def _units_with_hashes(corpus: Corpus, shards: Sequence[_ShardLists], count: int) -> UnitNumbers:
     """Return the units with all of some windows, or all of some grams; `shards` have bounds for each of them."""
-    sizes = [sum(bounds[number][1] - bounds[number][0] for _, _, bounds in shards) for number in range(count)]
+    sizes = [0] * count
+    for _, _, bounds in shards:
+        for number, (start, end) in enumerate(bounds):
+            sizes[number] += end - start
     # Shortest list first: each further list can only shorten the result. With one candidate per shard left, a further
     # list costs more than scanning 16 KiB.
     first, *further_numbers = sorted(range(count), key=sizes.__getitem__)
@@ -199,7 +202,7 @@ def _posting_list(corpus: Corpus, shards: Sequence[_ShardLists], number: int) ->
     # A list numbers the units within its shard in uint16; the base makes them units of the corpus. Lists follow one
     # another in shard order, so the result ascends.
     units = np.concatenate(lists).astype(np.int64)
-    units += np.repeat(corpus.unit_base[[shard_index for shard_index, _, _ in shards]], sizes)
+    units += corpus.unit_base[[shard_index for shard_index, _, _ in shards]].repeat(sizes)
     return UnitNumbers(units)
 
 
@@ -210,7 +213,7 @@ def _filter_by_trigrams(corpus: Corpus, units: UnitNumbers, trigrams: NDArray[np
 
     shard_bounds = units.searchsorted(corpus.unit_base).tolist()
     # Candidate bytes before each shard: the difference of two neighbors is the share of one shard.
-    sizes = np.concatenate(([0], np.cumsum(corpus.unit_end[units] - corpus.unit_start[units])))[shard_bounds].tolist()
+    sizes = np.concatenate(([0], (corpus.unit_end[units] - corpus.unit_start[units]).cumsum()))[shard_bounds].tolist()
     is_worth_it = [end - start > _MAX_UNPROBED_BYTES for start, end in pairwise(sizes)]
     if not any(is_worth_it):
         return units

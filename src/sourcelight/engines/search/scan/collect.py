@@ -206,7 +206,7 @@ class MatchCollector:
             end = int(files.searchsorted(finished_up_to))
 
         # Neighbors of one group are released together: each release is a slice, not a copy per file.
-        boundaries = np.flatnonzero(group[1:end] != group[: max(end - 1, 0)]) + 1
+        boundaries = (group[1:end] != group[: max(end - 1, 0)]).nonzero()[0] + 1
         for selected in np.split(np.arange(end), boundaries):
             if len(selected):
                 pending = self._pending[int(group[selected[0]])]

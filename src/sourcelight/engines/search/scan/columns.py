@@ -259,7 +259,7 @@ def _distinct_codes(codes: AnyArray, size: int) -> tuple[Int64Array, AnyArray]:
     # Codes are below `size`, so a mask gives the distinct ones without the sort of `np.unique`.
     is_used = np.zeros(size, dtype=np.bool_)
     is_used[codes] = True
-    distinct_codes = np.flatnonzero(is_used)
+    distinct_codes = is_used.nonzero()[0]
     index_of_code = np.zeros(size, dtype=np.int64)
     index_of_code[distinct_codes] = np.arange(len(distinct_codes))
     return distinct_codes, index_of_code[codes]
@@ -323,7 +323,7 @@ def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, m
         offsets=lines.line_start - corpus.doc_start[documents],
         line_values=line_values(corpus, lines),
         sizes=lines.line_end - lines.line_start,
-        counts=np.diff(lines.first_span),
+        counts=lines.first_span[1:] - lines.first_span[:-1],
         matches=lines.match_count,
         starts=lines.span_start,
         ends=lines.span_end,
@@ -357,7 +357,7 @@ def _path_spans(rows: FileRows) -> dict[int, list[tuple[int, int]]]:
 
     first_span = spans.file.searchsorted(rows.files)
     end_span = spans.file.searchsorted(rows.files, side="right")
-    files_with_spans = np.flatnonzero(end_span > first_span).tolist()
+    files_with_spans = (end_span > first_span).nonzero()[0].tolist()
     if not files_with_spans:
         return {}
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, unique_sorted
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, pairs, unique_sorted
 from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -265,10 +265,11 @@ class Corpus(Memo):
         if now_s - self._sizes_checked_s < _SIZES_VALID_S:
             return
 
-        # Two calls for each of some fifty files took a tenth of a search without a match.
-        if any(map_size() < size for map_size, size in self._sizes):
-            for file in self._mapped_files:
-                file.check_size()
+        # Two calls for each of some fifty files took a tenth of a search without a match, and a generator a fiftieth.
+        for map_size, size in self._sizes:
+            if map_size() < size:
+                for file in self._mapped_files:
+                    file.check_size()
 
         self._sizes_checked_s = now_s
 
@@ -278,7 +279,7 @@ class Corpus(Memo):
         Beyond 256 MB nothing is checked here, and each block is when it is first read: the first rows come sooner. A
         smaller corpus is checked by shard.
         """
-        ranges = np.stack((self.unit_start[units], self.unit_end[units]), axis=1)
+        ranges = pairs(self.unit_start[units], self.unit_end[units])
         self.buffers.check_early(ranges, MAX_EARLY_CHECK_BYTES)
 
     def shards_with(self, trigrams: list[int]) -> Sequence[int]:
@@ -345,7 +346,7 @@ class Corpus(Memo):
         """Return the bytes of ranges one after another; the ranges ascend and do not overlap."""
         from sourcelight.engines.search.scan.text import take_slices
 
-        ranges = np.stack((starts, ends), axis=1)
+        ranges = pairs(starts, ends)
         if int((ends - starts).sum()) > LONG_LINE_BYTES * len(starts):
             return b"".join(self.buffers.slices(ranges))
 

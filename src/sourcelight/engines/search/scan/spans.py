@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sourcelight.core.arrays import BoolArray, Int64Array, runs, unique_sorted
+from sourcelight.core.arrays import BoolArray, Int64Array, pairs, runs, unique_sorted
 from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import owners_holding
@@ -68,7 +68,7 @@ def unit_ranges(corpus: Corpus, units: UnitNumbers) -> Int64Array:
         if not is_gap.all():
             starts = starts[np.concatenate(([True], is_gap))]
             ends = ends[np.concatenate((is_gap, [True]))]
-    return np.stack((starts, ends), axis=1)
+    return pairs(starts, ends)
 
 
 def find_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, stopped: Stopped) -> Spans:
@@ -125,7 +125,7 @@ def documents_holding(
 
     # Units are not joined: after its first match, the rest of a document isn't read. A common word under a NOT has
     # thousands of matches, and only its documents matter.
-    ranges = np.stack((corpus.unit_start[units], corpus.unit_end[units]), axis=1)
+    ranges = pairs(corpus.unit_start[units], corpus.unit_end[units])
     fold_case = pattern.literal is None
     documents = [_NO_OFFSETS]
     for first in range(0, len(units), _UNITS_PER_CHECK):
@@ -153,7 +153,7 @@ def holds_match(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers, st
 def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: DocumentNumbers, stopped: Stopped) -> Spans:
     tables: list[Int64Array] = []
     starts = corpus.doc_start[documents]
-    ranges = np.stack((starts, starts + corpus.doc_size[documents]), axis=1)
+    ranges = pairs(starts, starts + corpus.doc_size[documents])
 
     # A match may cross any line, so this scan only rules documents out; the rest are read whole.
     offsets = pattern.lines(corpus.buffers, ranges, stopped)
@@ -273,14 +273,14 @@ def matched_lines(corpus: Corpus, spans: Spans) -> MatchedLines:
     line = corpus.lines_of(spans.start) if spans.line is None else spans.line
     first_span, lines = _group_by_line(line)
     line_start, line_end = corpus.line_bounds(lines)
-    counts = np.diff(first_span)
+    counts = first_span[1:] - first_span[:-1]
     is_single = len(lines) == len(line)
 
     # With + 1: a span may contain the newline that ends its line without crossing into the next line.
-    if (spans.end > (line_end if is_single else np.repeat(line_end, counts)) + 1).any():
+    if (spans.end > (line_end if is_single else line_end.repeat(counts)) + 1).any():
         return _split_at_lines(corpus, spans, line)
 
-    base = line_start if is_single else np.repeat(line_start, counts)
+    base = line_start if is_single else line_start.repeat(counts)
     return MatchedLines(lines, line_start, line_end, first_span, spans.start - base, spans.end - base, counts)
 
 
@@ -289,7 +289,7 @@ def _group_by_line(line: LineNumbers) -> tuple[Int64Array, LineNumbers]:
     is_first = np.empty(len(line), dtype=np.bool_)
     is_first[:1] = True
     np.not_equal(line[1:], line[:-1], out=is_first[1:])
-    first = np.append(np.flatnonzero(is_first), len(line))
+    first = np.concatenate((is_first.nonzero()[0], [len(line)]))
     return first, LineNumbers(line[first[:-1]])
 
 
