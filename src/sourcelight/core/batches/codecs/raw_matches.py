@@ -324,12 +324,12 @@ def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
     if single:
         return pairs
 
-    # The pair of each line with one, as most lines have, and then the others.
+    # The pair of each line with one, as most lines have, and then the several.
     last = counts.cumsum()
     first = last - counts
     out = [pairs[number] for number in np.minimum(first, len(pairs) - 1).tolist()]
-    others = (counts != 1).nonzero()[0]
-    for line, start, end in zip(others.tolist(), first[others].tolist(), last[others].tolist(), strict=True):
+    several = (counts != 1).nonzero()[0]
+    for line, start, end in zip(several.tolist(), first[several].tolist(), last[several].tolist(), strict=True):
         out[line] = b"],[".join(pairs[start:end])
 
     return out
