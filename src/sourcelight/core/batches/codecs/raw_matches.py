@@ -324,12 +324,14 @@ def _pairs(matches: RawMatches, *, is_valid: bool) -> list[bytes]:
     if single:
         return pairs
 
-    # The pair of each line with one, as most lines have, and then the several.
+    # The pair of each line with one, as most lines have, and then the others.
     last = counts.cumsum()
     first = last - counts
     out = [pairs[number] for number in np.minimum(first, len(pairs) - 1).tolist()]
-    several = (counts != 1).nonzero()[0]
-    for line, start, end in zip(several.tolist(), first[several].tolist(), last[several].tolist(), strict=True):
+    exception_rows = (counts != 1).nonzero()[0]
+    for line, start, end in zip(
+        exception_rows.tolist(), first[exception_rows].tolist(), last[exception_rows].tolist(), strict=True
+    ):
         out[line] = b"],[".join(pairs[start:end])
 
     return out
