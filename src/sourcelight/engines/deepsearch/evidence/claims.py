@@ -69,9 +69,8 @@ CLAIMS: Sequence[Claim] = (
             "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults.follow_constant",
             "setting_defaults.find_setting", "setting_defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
-            "initial_values.find_assigned_value",
-            "uses.find_configured", "settings.find_key", "settings.find_version_key", "answer._state",
-            "answer.find_prose_value",
+            "initial_values.find_assigned_value", "uses.find_configured", "settings.find_key",
+            "settings.find_version_key", "answer._state", "answer.find_prose_value",
         ),
     ),
     Claim(
@@ -318,13 +317,13 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         (
             "The newest tag is `…`, of the commit by …", "The newest tags are …, of the commit by …",
-            "The tag before `…` is `…`, of the commit by …",
+            "The tag before `…` is `…`, of the commit by …", "The commit “…” is by …",
         ),
         "commit",
         "No other tag names a commit with a later committer date. Tags of one date are named together. The tag before "
-        "the newest one is the newest that its history contains.",
+        "the newest one is the newest that its history contains. A quoted subject has all words of the question.",
         _PLACES,
-        ("releases.find_newest_tag", "releases.find_previous_tag"),
+        ("releases.find_newest_tag", "releases.find_previous_tag", "described_commits.find_described_commit"),
     ),
     Claim(
         ("No searched file has `…`: …", "No: no line of `…` has `…`"),
@@ -366,8 +365,8 @@ CLAIMS: Sequence[Claim] = (
     Claim(
         (
             "A line with … was … by …", "Among commits …, … was … by …", "… was added by …", "… was added as … by …",
-            "… was renamed from … by …",
-            "… was renamed to … by …", "… was removed by …", "… was last changed by …", "… was first changed by …",
+            "… was renamed from … by …", "… was renamed to … by …", "… was removed by …", "… was last changed by …",
+            "… was first changed by …",
         ),
         "commit",
         "The commit's diff has the line or the path. A file that got its name by a rename is called added under its "

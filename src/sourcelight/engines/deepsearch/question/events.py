@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
+from sourcelight.engines.deepsearch.question.marks import GAP, Mark, MarkedText
 from sourcelight.engines.deepsearch.question.phrases import (
     DET,
     TERMS,
@@ -137,6 +137,15 @@ _SECOND_PART = re.compile(
     re.IGNORECASE,
 )
 """The other half of a question for a person and a date: "…, and who added it"."""
+_SAME_ASKED = re.compile(
+    r"(?:,\s*|\s+)(?:and|&)\s+(?:(?:by\s+)?whom?|when|(?:by\s+)?which\s+(?:author|person|developer)"
+    r"|(?:in|by|with)\s+(?:which|what)\s+commit|on\s+(?:which|what)\s+(?:date|day))"
+    r"(?:\s+(?:was|were|has|have|did))?(?:\s+(?:it|they|them|that|this))?(?:\s+(?:been|first|originally))*"
+    r"(?:\s+(?:done|do|did|made|make|wrote|written|write|commit(?:ted)?|author(?:ed)?|land(?:ed)?|happen(?:ed)?))?"
+    r"(?:\s+(?:it|them|that|this|so|(?:the|this|that)\s+(?:commit|change)))?[\s?.!·]*$",
+    re.IGNORECASE,
+)
+"""The end of a question for an event that asks nothing new: a commit has a person and a date."""
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 _NAMED = re.compile(
@@ -179,6 +188,14 @@ def read_bare_subject(text: str) -> str:
     return ""
 
 
+def without_second_part(text: str) -> str:
+    """Return a question for a person or a date without an end that asks for the other: ", and who wrote it"."""
+    second = _SECOND_PART.search(text)
+    if second is None or second["verb"].lower().removesuffix("ed") not in text[: second.start()].lower():
+        second = _SAME_ASKED.search(text)
+    return text if second is None else f"{text[: second.start()]}{GAP}"
+
+
 def is_word_of_event(word: str) -> bool:
     """Return whether a word is a verb of a question for a person or a date, or a noun beside its name."""
     patterns = (_ADDED, _REMOVED, _CHANGED, _RENAMED, _AROUND_SUBJECT)
@@ -209,9 +226,7 @@ def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] 
     marked_text.replace_match(asks)
 
     # Both are stated for either, so that the second half asks for nothing else if its verb is that of the first.
-    second = _SECOND_PART.search(marked_text.text)
-    if second is not None and second["verb"].lower().removesuffix("ed") in marked_text.text[: second.start()].lower():
-        marked_text.replace_match(second)
+    marked_text.text = without_second_part(marked_text.text)
 
     # "Since when is there a retry" asks when it was added, without a verb for it.
     if "since" in asks[0].lower() and _ADDED.search(marked_text.text) is None:

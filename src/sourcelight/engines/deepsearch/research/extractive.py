@@ -25,6 +25,7 @@ from sourcelight.engines.deepsearch.lookups.absence.words import (
 )
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
+from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit
 from sourcelight.engines.deepsearch.places.name_marks import mark_names
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.translation import read_foreign_question
@@ -186,7 +187,14 @@ def _answer_by_facts(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     if finding is not None:
         return FactsDraft(write_finding(finding, inquiry), is_whole=True)
 
-    return count(as_count_request(inquiry, emit), emit)
+    result = count(as_count_request(inquiry, emit), emit)
+    if result.is_whole and result.draft.confident:
+        return result
+
+    described = find_described_commit(inquiry, emit)
+    return (
+        result if described is None else FactsDraft(write_finding(without_secrets(described), inquiry), is_whole=True)
+    )
 
 
 def _needs_code(request: FactRequest | None, inquiry: ResearchRequest) -> bool:

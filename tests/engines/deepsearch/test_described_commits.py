@@ -1,0 +1,84 @@
+"""Commits that a question describes in its own words: stated only if the subject says so by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+SUBJECTS = (
+    ("Start the mill", "Ada <ada@mill.example>"),
+    ("Add tests for the flour chart", "Bob <bob@mill.example>"),
+    ("[charts/flour] Initial flour chart (#12)", "Cyd <cyd@mill.example>"),
+    ("Add flour chart to README", "Bob <bob@mill.example>"),
+    ("feat(grain): expose numThreads in newSettings (#31)", "Dee <dee@mill.example>"),
+    ("Make setHeader public", "Eve <eve@mill.example>"),
+    ("Add a -q flag to the grind command", "Fay <fay@mill.example>"),
+    ("Introduce path display option", "Gil <gil@mill.example>"),
+    ("Migrate from gravel to pebble", "Hal <hal@mill.example>"),
+    ("Replace barley with oats", "Ida <ida@mill.example>"),
+    ("Add sieve cache support", "Jo <jo@mill.example>"),
+    ('Revert "Add sieve cache support"', "Kim <kim@mill.example>"),
+    ("Don't remove the husk filter", "Lea <lea@mill.example>"),
+    ("Add wheel guard", "Max <max@mill.example>"),
+    ("Add wheel guard for rivers", "Ned <ned@mill.example>"),
+)
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    root = tmp_path_factory.mktemp("mill")
+    repo = RepositoryBuilder(root / "mill")
+    for number, (subject, author) in enumerate(SUBJECTS):
+        repo.commit({"log.txt": f"entry {number}\n"}, subject, author=author)
+    return open_engine([repo.path], index=root / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Who added the flour chart, and when?", "The commit “[charts/flour] Initial flour chart (#12)” is by Cyd on "),
+        ("When was the flour chart introduced, and who did it?", "The commit “[charts/flour] Initial flour chart"),
+        ("Which commit exposed numThreads in newSettings?", "The commit “feat(grain): expose numThreads in newSet"),
+        ("Who made setHeader public, and when?", "The commit “Make setHeader public” is by Eve on "),
+        ("Which commit added the -q flag, and when was it written?", "The commit “Add a -q flag to the grind command”"),
+        (
+            "Which commit introduced the path display option, and who wrote it?",
+            "The commit “Introduce path display opt",
+        ),
+        (
+            "When was gravel replaced by pebble, and by whom?",
+            "The commit “Migrate from gravel to pebble” is by Hal on ",
+        ),
+        ("Who replaced barley with oats?", "The commit “Replace barley with oats” is by Ida on "),
+        ("Who added the wheel guard?", "The commit “Add wheel guard” is by Max on "),
+    ],
+)
+def test_a_subject_with_all_words_is_stated(mill: LocalEngine, question: str, start: str) -> None:
+    assert research(mill, question).text.replace("\\", "").startswith(start)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When was pebble replaced by gravel, and by whom?",
+        "Who replaced oats with barley?",
+        "Who added sieve cache support?",
+        "Who removed the husk filter?",
+        "Who last added the flour chart?",
+        "Why was the flour chart added, and by whom?",
+        "Who added the flour chart tests to the grind command?",
+        "Who added the wheel?",
+    ],
+)
+def test_other_subjects_are_not_stated(mill: LocalEngine, question: str) -> None:
+    assert not research(mill, question).text.startswith("The commit “")
+
+
+def test_the_first_of_several_is_called_so(mill: LocalEngine) -> None:
+    text = research(mill, "Who added the wheel guard?").text
+    assert "the first of several that fit" in text
+    assert "“Add wheel guard for rivers” by Ned" in text
