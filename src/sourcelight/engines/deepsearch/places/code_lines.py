@@ -1,10 +1,18 @@
-"""Lines of code that have a name in the way that a question asks for: raise it, inherit from it, use or define it."""
+"""Lines of code that do with a name what a question asks for: raise it, inherit from it, use it or define it.
+
+`find_named` searches for all lines with the name, leaves out those that can't answer, such as lines of documents, and
+grades the others by their form. These forms are guesses over many languages, so they only decide which lines are
+answers and in which order. The reason shown with a line says that it raises or inherits only if `_CERTAIN_FORMS` prove
+it. `find_environment` finds the lines that read a variable of the environment, by the words of the question.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.markup import code
@@ -19,25 +27,138 @@ from sourcelight.engines.deepsearch.lookups.definitions.search import definition
 from sourcelight.engines.deepsearch.places.subject import Subject
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE
 
-_HEAD = re.compile(
-    r"\s*(?:(?:@\w+|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|abstract|export|default"
-    r"|async|override"
-    r"|suspend|inline|open|sealed|data|case|const|unsafe|partial|virtual)\s+)*"
-    r"(?:def|defp|defmacro|fun|func|fn|function|class|struct|interface|trait|enum|object|record|type|module"
-    r"|defmodule|impl"
+_MAX_ROWS = 20_000
+"""Rows that are graded: a name that more lines have answers no question, and grading reads files."""
+_MAX_CHARACTERS = 2_000
+"""Characters of a line that patterns read; longer lines are minified or hostile."""
+_MAX_PATH_RANK = 1
+"""Lines of code and scripts read the environment for a program; those of tests and examples have a higher rank."""
+
+# Definitions, by the words before the name.
+_MODIFIERS = (
+    r"@\w+|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|abstract|export|default|async|override"
+    r"|suspend|inline|open|sealed|data|case|const|unsafe|partial|virtual"
+)
+"""As in ``pub(crate) async fn run``, and decorators on the same line."""
+_KEYWORDS = (
+    r"def|defp|defmacro|fun|func|fn|function|class|struct|interface|trait|enum|object|record|type|module|defmodule|impl"
     r"|sub|proc|resource|variable|output|data|provider|message|service|rpc|macro|mixin|extension|protocol|actor"
-    r"|typealias"
-    r"|namespace|newtype|define|defstruct|defexception|defguard|const|let|var|val|static)\b"
+    r"|typealias|namespace|newtype|define|defstruct|defexception|defguard|const|let|var|val|static"
 )
+"""Keywords of definitions in any language, also of Terraform (``resource``) and Protocol Buffers (``message``)."""
+_HEAD = rf"\s*(?:(?:{_MODIFIERS})\s+)*(?:{_KEYWORDS})\b[^(=]*?(?<![\w.]){{name}}(?!\w)"
+"""As in ``export class Name``; not ``class Other(Name)``, which has a parenthesis before the name."""
+_AFTER_HEAD = r"(?:\(|<|:|\bextends\b|\bimplements\b|\bfor\b).*(?<!\w){name}(?!\w)"
+"""As in ``class Other extends Name``: here, the name is a base, a type or a parameter."""
 _PROTOTYPE = (
-    r"^\s*(?!(?:return|throw|new|delete|await|else|yield|co_await|goto"
-    r"|case)\b)(?:[\w:<>,]+[\s*&]+)+{name}\s*\([^;{{}}=]*\)[\s\w]*;\s*$"
+    r"^\s*(?!(?:return|throw|new|delete|await|else|yield|co_await|goto|case)\b)"
+    r"(?:[\w:<>,]+[\s*&]+)+{name}\s*\([^;{{}}=]*\)[\s\w]*;\s*$"
 )
-_MAX_ROWS, _MAX_CHARACTERS = 20_000, 2_000
+"""As in ``static int *name(const char *path);``; not ``return name(path);``."""
+
+# Other relations, by the words around the name.
 _RAISE = (
-    r"\b(?:raise|throw|throws|rethrow|panic!?|Err|return|fail|bail!?|abort|die|reject|errors?\.New|rescue"
-    r"|catch|except)\b"
+    r"\b(?:raise|throw|throws|rethrow|panic!?|Err|return|fail|bail!?|abort|die|reject|errors?\.New|rescue|catch|except)"
+    r"\b.*(?<!\w){name}(?!\w)"
 )
+"""As in ``raise Name("…")`` and ``except Name:``."""
+_RAISE_ITSELF = re.compile(r"\b(?:raise|throw|panic|Err|bail|fail)")
+"""As in ``return Err(Name)``; not ``except Name:``, which only handles it."""
+_INHERIT_FORMS = (
+    # As in "class Other(Name):" and "interface Other : Name".
+    (
+        r"\b(?:class|struct|interface|trait|object|record|enum|type|module|defmodule|protocol|extension)\b[^<(:]*"
+        r"(?:<|\(|:|\bextends\b|\bimplements\b|\bwith\b|\bof\b).*{word}"
+    ),
+    # Rust: "impl Name for Other".
+    r"\bimpl\b.*{word}.*\bfor\b",
+    # Elixir: "@behaviour Name".
+    r"^\s*@(?:behaviour|impl)\s+.*{word}",
+    # Ruby and Elixir: "include Module::Name".
+    r"^\s*(?:use|include|extend|prepend)\s+(?:[\w.:]+(?:\.|::))?{word}\W*$",
+    # Kotlin and C++, below the parameters or the name: ") : Name".
+    r"^\s*\)?\s*:\s+{word}",
+    # Java, below the name: "implements Name".
+    r"\b(?:extends|implements)\b.*{word}",
+    # Go: "var _ io.Name = (*Other)(nil)".
+    r"\bvar\s+_\s+(?:[\w.]+\.)?{word}\s*=",
+    # Elixir: "defimpl Name, for: Other".
+    r"defimpl.*{word}",
+)
+_INHERIT = "|".join(_INHERIT_FORMS)
+_CALL = r"(?<!\w){name}(?:\s*[(<{{]|\.|::|!|\s*$|\s+[\w:\"'])"
+"""As in ``name(path)``, ``Name::new``, ``name!`` and, in Ruby, ``name "path"``."""
+_ENVIRONMENT = (
+    r"environ\b|[gG]et_?[eE]nv|LookupEnv|\bENV(?:\[|\.fetch)|process\.env\b|env::var|GetEnvironmentVariable|fetch_env"
+)
+"""Reads of the environment in any language, as in ``os.environ["HOME"]`` and ``ENV.fetch("HOME")``."""
+_MARKDOWN = re.compile(r"#{1,6} \w.*|[A-Z*_`>-][^(=\[\]]*[a-z]\s[a-z][^(=]*[.:,]?$")
+"""A line of a cell of text: a heading as in ``## Load data``, or a sentence as in ``This reads the file.``"""
+
+_CERTAIN_BASES = (
+    # Java and TypeScript: "class Other implements Base, Name".
+    r"\b(?:extends|implements)\s+(?:[\w.]+\s*,\s*)*(?:\w+\.)*{name}(?!\w)",
+    # Python: "class Other(Base, Name):".
+    r"^\s*class\s+\w+\s*\(\s*(?:[\w.]+\s*,\s*)*(?:\w+\.)*{name}\s*[,)]",
+    # Ruby: "class Other < Module::Name".
+    r"^\s*class\s+\w+\s*<\s*(?:\w+::)*{name}\s*$",
+    # Elixir: "@behaviour Name".
+    r"^\s*@behaviour\s+(?:\w+\.)*{name}\s*$",
+)
+_CERTAIN_FORMS = {
+    # As in "raise errors.Name" and "throw new Name()".
+    "raise": r"\b(?:raise|throw)\s*\(?\s*(?:new\s+)?(?:\w+(?:\.|::))*{name}(?!\w)",
+    "inherit": "|".join(_CERTAIN_BASES),
+}
+"""Forms of lines that leave no doubt; any other line is only said to contain the name."""
+_VERBS = {"raise": "raises it", "inherit": "names it as a base"}
+
+
+class _Fit(IntEnum):
+    """The form of a line, compared with what the question asks for; smaller is better."""
+
+    DIRECT = 0
+    """It does what is asked: raises, inherits, calls or defines."""
+    INDIRECT = 1
+    """It has the name next to what is asked: handles an error, or mentions a function without a call."""
+    IMPORT = 2
+    """It only imports the name."""
+
+
+class _Order(NamedTuple):
+    """The position of a line among the answers; smaller is better, from the first field on."""
+
+    is_elsewhere: bool
+    """Whether it is in none of the files that the question names."""
+    is_prose: bool
+    fit: _Fit
+    path_rank: int
+    path: str
+    line_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedLine:
+    """A row of a search for a name, and its line."""
+
+    row: Mapping[str, Any]
+    name: str
+
+    @property
+    def text(self) -> str:
+        return self.row["line"] or ""
+
+    @property
+    def path(self) -> str:
+        return str(self.row["path"])
+
+    @property
+    def language(self) -> str:
+        return language_of(self.path)
+
+
+_Grade = Callable[[str, bool], _Fit | None]
+"""A function that grades a line, told whether it defines the name; None if the line isn't an answer."""
 
 
 def find_named(
@@ -48,154 +169,158 @@ def find_named(
     Nothing is yielded if no line has it in the way that is asked for. Lines of `files`, which the question names, come
     first.
     """
-    simple = split_name(subject.name)[1]
-    queries = make_queries(work, f"case:yes type:file /{_word(simple)}/")
-    rows = [row for row in run_searches(work, queries, []) if row["type"] == "content"]
-    if not rows and simple.endswith("s"):
-        simple = simple.removesuffix("s")
-        queries = make_queries(work, f"case:yes type:file /{_word(simple)}/")
-        rows = [row for row in run_searches(work, queries, []) if row["type"] == "content"]
-
-    rank = _RANKS[subject.relation](simple)
-    ranked = []
+    name, rows = _search_name(work, split_name(subject.name)[1])
+    grade = _GRADES[subject.relation](name)
+    ranked: list[tuple[_Order, dict[str, Any]]] = []
     for row in rows[:_MAX_ROWS]:
         work.inquiry.context.cancellation.check()
-        line = row["line"] or ""
-        if re.search(whole_name(simple, language_of(row["path"])), line[:_MAX_CHARACTERS]) is None:
-            continue
-        if len(line) > _MAX_CHARACTERS or (DOCUMENTS.search(row["path"]) and subject.relation != "define"):
+        line = _NamedLine(row, name)
+        if not _is_eligible(line, subject.relation):
             continue
 
-        is_head = _is_head(work, texts, row, simple)
-        order = rank(line, is_head)
-        if order is not None:
-            is_notebook = is_jupyter(row["path"])
-            if is_notebook and subject.relation != "use" and not _in_code_cell(work, texts, row):
-                continue
-            is_prose = COMMENT.match(line) is not None or (
-                not _in_code_cell(work, texts, row) if is_notebook else language_of(row["path"]) in NO_CODE
-            )
-            is_elsewhere = not any(row["path"].endswith(file) for file in files)
-            ranked.append(((is_elsewhere, is_prose, order, rank_of(row["path"]), row["path"], row["line_number"]), row))
+        fit = grade(line.text, _is_definition(work, texts, line))
+        if fit is None or (subject.relation != "use" and _is_notebook_text(work, texts, line)):
+            continue
+
+        is_elsewhere = not any(line.path.endswith(file) for file in files)
+        is_prose = _is_prose(work, texts, line)
+        order = _Order(is_elsewhere, is_prose, fit, rank_of(line.path), line.path, row["line_number"])
+        ranked.append((order, row))
 
     ranked.sort(key=lambda item: item[0])
-    yield from ((row, _reason(subject.relation, simple, row)) for _, row in ranked)
+    yield from ((row, _reason(subject.relation, name, row["line"] or "")) for _, row in ranked)
 
 
 def find_environment(work: Work, subject: Subject) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the rows of lines that read an environment variable, most words of the question first."""
-    pattern = (
-        r"environ\b|[gG]et_?[eE]nv|LookupEnv|\bENV(?:\[|\.fetch)|process\.env\b|env::var"
-        r"|GetEnvironmentVariable|fetch_env"
-    )
-    queries = make_queries(work, f"case:yes type:file /{pattern}/")
-    ranked = []
+    queries = make_queries(work, f"case:yes type:file /{_ENVIRONMENT}/")
+    ranked: list[tuple[tuple[float, str, int], dict[str, Any]]] = []
     for row in run_searches(work, queries, []):
-        line = (row["line"] or "")[:_MAX_CHARACTERS]
-        if row["type"] != "content" or DOCUMENTS.search(row["path"]) or rank_of(row["path"]) > 1:
+        if row["type"] != "content" or DOCUMENTS.search(row["path"]) or rank_of(row["path"]) > _MAX_PATH_RANK:
             continue
-        names = " ".join(match[1] for match in VARIABLE.finditer(line))
-        share = subject.share_of(subject.terms_in(line)) + subject.share_of(subject.terms_in(names))
-        if names and subject.terms_in(names):
+
+        line = (row["line"] or "")[:_MAX_CHARACTERS]
+        variables = " ".join(match[1] for match in VARIABLE.finditer(line))
+        terms_of_variables = subject.terms_in(variables)
+        if terms_of_variables:
+            # Words in the name of the variable count twice: they are also in the line.
+            share = subject.share_of(subject.terms_in(line)) + subject.share_of(terms_of_variables)
             ranked.append(((-round(share, 3), row["path"], row["line_number"]), row))
 
     ranked.sort(key=lambda item: item[0])
     yield from ((row, "reads the environment") for _, row in ranked)
 
 
-def _in_code_cell(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:
-    """Return whether a line of a notebook is in a cell of code: those after it with text have no mark of prose."""
-    target = work.inquiry.pins.of(row["repository"])
-    lines = [] if target is None else texts.lines(target, row["path"])
-    start = max(0, row["line_number"] - 2)
-    around = [line for line in lines[start : row["line_number"] + 1] if line.strip()]
-    prose = re.compile(r"#{1,6} \w.*|[A-Z*_`>-][^(=\[\]]*[a-z]\s[a-z][^(=]*[.:,]?$")
-    return not any(prose.match(line.strip()) for line in around[:3])
+def _search_name(work: Work, name: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return the rows of lines with a name, and the name; without its plural if only that is in the code.
+
+    Questions speak of many things by one name: "Where are Timeouts raised?" asks for ``Timeout``.
+    """
+    rows = _search_word(work, name)
+    if not rows and name.endswith("s"):
+        name = name.removesuffix("s")
+        rows = _search_word(work, name)
+    return name, rows
 
 
-def _word(name: str) -> str:
-    return rf"(?:\b|[@$])?{escape_regexp(name)}" + (r"\b" if name[-1:].isalnum() else "")
+def _search_word(work: Work, name: str) -> list[dict[str, Any]]:
+    """Return the rows of lines that have a name as a whole word, also with the mark of a variable, as in ``@name``."""
+    word_end = r"\b" if name[-1:].isalnum() else ""
+    queries = make_queries(work, rf"case:yes type:file /(?:\b|[@$])?{escape_regexp(name)}{word_end}/")
+    return [row for row in run_searches(work, queries, []) if row["type"] == "content"]
 
 
-def _is_head(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
-    """Return whether a line defines a name, by the grammar of its file or by its form."""
-    line = row["line"] or ""
-    if re.search(rf"{_HEAD.pattern}[^(=]*?(?<![\w.]){re.escape(name)}(?!\w)", line) is not None and (
-        re.search(rf"(?:\(|<|:|\bextends\b|\bimplements\b|\bfor\b).*(?<!\w){re.escape(name)}(?!\w)", line) is None
-    ):
+def _is_eligible(line: _NamedLine, relation: str) -> bool:
+    """Return whether a line is short, has the name by the rules of its language, and is code if it should be."""
+    if len(line.text) > _MAX_CHARACTERS or re.search(whole_name(line.name, line.language), line.text) is None:
+        return False
+    return relation == "define" or DOCUMENTS.search(line.path) is None
+
+
+def _is_prose(work: Work, texts: FileTexts, line: _NamedLine) -> bool:
+    """Return whether a line is a comment or text, which answers only where no code does."""
+    if COMMENT.match(line.text) is not None:
+        return True
+    return _is_notebook_text(work, texts, line) or (not is_jupyter(line.path) and line.language in NO_CODE)
+
+
+def _is_notebook_text(work: Work, texts: FileTexts, line: _NamedLine) -> bool:
+    """Return whether a line of a notebook is in a cell of text: it or a neighbor looks like Markdown."""
+    if not is_jupyter(line.path):
+        return False
+    target = work.inquiry.pins.of(line.row["repository"])
+    lines = [] if target is None else texts.lines(target, line.path)
+    index = line.row["line_number"] - 1
+    neighbors = lines[max(0, index - 1) : index + 2]
+    return any(_MARKDOWN.match(neighbor.strip()) is not None for neighbor in neighbors)
+
+
+def _is_definition(work: Work, texts: FileTexts, line: _NamedLine) -> bool:
+    """Return whether a line defines its name, by its form or by the grammar of its file."""
+    if _is_head(line.text, line.name):
         return True
 
-    if re.search(_PROTOTYPE.format(name=re.escape(name)), line) is not None:
+    target = work.inquiry.pins.of(line.row["repository"])
+    if target is not None:
+        definition = definition_at(texts, target, line.path, line.name, line.row["line_number"])
+        if definition is not None:
+            return True
+
+    define = reader_of(line.language, line.name)
+    return define is not None and define(line.text) is not None
+
+
+def _is_head(text: str, name: str) -> bool:
+    """Return whether a line has the form of a definition or of a prototype of a name."""
+    escaped = re.escape(name)
+    is_after_keyword = re.search(_HEAD.format(name=escaped), text) is not None
+    if is_after_keyword and re.search(_AFTER_HEAD.format(name=escaped), text) is None:
         return True
-
-    target = work.inquiry.pins.of(row["repository"])
-    if target is not None and definition_at(texts, target, row["path"], name, row["line_number"]) is not None:
-        return True
-
-    define = reader_of(language_of(row["path"]), name)
-    return define is not None and define(line) is not None
+    return re.search(_PROTOTYPE.format(name=escaped), text) is not None
 
 
-def _rank_raise(name: str) -> Callable[[str, bool], int | None]:
-    pattern = re.compile(rf"{_RAISE}.*(?<!\w){re.escape(name)}(?!\w)")
+def _grade_raise(name: str) -> _Grade:
+    pattern = re.compile(_RAISE.format(name=re.escape(name)))
 
-    def rank(line: str, is_head: bool) -> int | None:  # noqa: FBT001 - called by position alone
-        if is_head or pattern.search(line) is None:
+    def grade(line: str, is_definition: bool) -> _Fit | None:  # noqa: FBT001 - called by position alone
+        if is_definition or pattern.search(line) is None:
             return None
-        return 0 if re.search(r"\b(?:raise|throw|panic|Err|bail|fail)", line) else 1
+        return _Fit.DIRECT if _RAISE_ITSELF.search(line) else _Fit.INDIRECT
 
-    return rank
-
-
-def _rank_inherit(name: str) -> Callable[[str, bool], int | None]:
-    word = rf"(?<!\w){re.escape(name)}(?!\w)"
-    pattern = re.compile(
-        rf"\b(?:class|struct|interface|trait|object|record|enum|type|module|defmodule|protocol|extension)\b[^<(:]*"
-        rf"(?:<|\(|:|\bextends\b|\bimplements\b|\bwith\b|\bof\b).*{word}"
-        rf"|\bimpl\b.*{word}.*\bfor\b|^\s*@(?:behaviour|impl)\s+.*{word}|^\s*(?:use|include|extend"
-        rf"|prepend)\s+(?:[\w.:]+(?:\.|::))?{word}\W*$"
-        rf"|^\s*\)?\s*:\s+{word}|\b(?:extends|implements)\b.*{word}|\bvar\s+_\s+(?:[\w.]+\.)?{word}\s*="
-        rf"|defimpl.*{word}"
-    )
-    return lambda line, is_head: 0 if not is_head and pattern.search(line) else None
+    return grade
 
 
-def _rank_use(name: str) -> Callable[[str, bool], int | None]:
-    call = re.compile(rf"(?<!\w){re.escape(name)}(?:\s*[(<{{]|\.|::|!|\s*$|\s+[\w:\"'])")
+def _grade_inherit(name: str) -> _Grade:
+    pattern = re.compile(_INHERIT.format(word=rf"(?<!\w){re.escape(name)}(?!\w)"))
+    return lambda line, is_definition: _Fit.DIRECT if not is_definition and pattern.search(line) else None
 
-    def rank(line: str, is_head: bool) -> int | None:  # noqa: FBT001 - called by position alone
-        if is_head:
+
+def _grade_use(name: str) -> _Grade:
+    pattern = re.compile(_CALL.format(name=re.escape(name)))
+
+    def grade(line: str, is_definition: bool) -> _Fit | None:  # noqa: FBT001 - called by position alone
+        if is_definition:
             return None
-        return 2 if IMPORT.match(line) else 0 if call.search(line) else 1
+        if IMPORT.match(line):
+            return _Fit.IMPORT
+        return _Fit.DIRECT if pattern.search(line) else _Fit.INDIRECT
 
-    return rank
-
-
-def _rank_define(_: str) -> Callable[[str, bool], int | None]:
-    return lambda _, is_head: 0 if is_head else None
+    return grade
 
 
-_RANKS: Mapping[str, Callable[[str], Callable[[str, bool], int | None]]] = {
-    "raise": _rank_raise, "inherit": _rank_inherit, "use": _rank_use, "define": _rank_define,
+def _grade_define(_: str) -> _Grade:
+    return lambda _, is_definition: _Fit.DIRECT if is_definition else None
+
+
+_GRADES: Mapping[str, Callable[[str], _Grade]] = {
+    "raise": _grade_raise, "inherit": _grade_inherit, "use": _grade_use, "define": _grade_define,
 }  # fmt: skip
+"""For each relation of a question, what makes the function that grades lines with a name."""
 
 
-def _reason(relation: str, name: str, row: Mapping[str, Any]) -> str:
+def _reason(relation: str, name: str, line: str) -> str:
     """Say why a line is shown, in words that are true of it alone: what it does with a name, if its form tells."""
-    line = row["line"] or ""
     form = _CERTAIN_FORMS.get(relation, "")
     if form and re.search(form.format(name=re.escape(name)), line) is not None:
         return _VERBS[relation]
     return "defines it" if relation == "define" else f"contains {code(name)}"
-
-
-_CERTAIN_FORMS = {
-    "raise": r"\b(?:raise|throw)\s*\(?\s*(?:new\s+)?(?:\w+(?:\.|::))*{name}(?!\w)",
-    "inherit": (
-        r"\b(?:extends|implements)\s+(?:[\w.]+\s*,\s*)*(?:\w+\.)*{name}(?!\w)"
-        r"|^\s*class\s+\w+\s*\(\s*(?:[\w.]+\s*,\s*)*(?:\w+\.)*{name}\s*[,)]|^\s*class\s+\w+\s*<\s*(?:\w+::)*{name}\s*$"
-        r"|^\s*@behaviour\s+(?:\w+\.)*{name}\s*$"
-    ),
-}
-"""Forms of lines that leave no doubt; any other line is only said to contain the name."""
-_VERBS = {"raise": "raises it", "inherit": "names it as a base"}
