@@ -323,3 +323,10 @@ def test_a_count_of_rocks_says_that_lua_is_none(tmp_path: Path) -> None:
     engine = engine_for(tmp_path, {"kiln.rockspec": 'dependencies = {\n  "lua == 5.1",\n  "plenary.nvim",\n}\n'})
     sentence = lead_of(engine, "What are the dependencies in the rockspec?")
     assert sentence.startswith("`kiln.rockspec` lists 1 dependency beside Lua itself: `plenary.nvim`"), sentence
+
+
+def test_the_key_of_a_level_is_no_level(tmp_path: Path) -> None:
+    """In zap, the default log level was answered with the key under which levels are written."""
+    code = 'package log\n\nvar encoder = Encoder{\n\tLevelKey: "level",\n}\n'
+    engine = engine_for(tmp_path, {"log.go": code})
+    assert lead_of(engine, "What is the default log level?").startswith("Most relevant:")

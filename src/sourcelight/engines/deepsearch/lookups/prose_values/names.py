@@ -112,7 +112,8 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
             or part in _UNITS
             or part in question.nouns
             or part in _GLUE
-            or (is_loose and part in FRAME - VERBS)
+            # `levelKey` is the name under which a level is written, and no level.
+            or (is_loose and part in FRAME - VERBS - {"key", "keys"})
         ):
             continue
 
