@@ -487,7 +487,7 @@ CLAIMS: Sequence[Claim] = (
             "commits.count_authors", "changes.count_changed_files", "changes.count_changed_folders",
             "changes._compare", "changes.count_changed_lines", "changes.count_refs", "imports.count_importing",
             "imports._not_importing", "answering._apply_group", "code.list_tests", "people.list_inactive",
-            "people.count_people_by_year", "history.compare_interfaces",
+            "people.count_people_by_year", "history.compare_interfaces", "parts.count_parts",
         ),
     ),
 )  # fmt: skip

@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
 from sourcelight.engines.deepsearch.facts.declared.counting import add_declarations, count_declarations
 from sourcelight.engines.deepsearch.facts.declared.exports import count_exports
+from sourcelight.engines.deepsearch.facts.declared.parts import count_parts
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -153,7 +154,10 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         fact.unapplied += unapplied_fields(request, _APPLIED[counter])
         return fact
 
+    is_of_parts = counter is files.count_files and request.kind == "files" and bool(request.subject)
     fact = counter(work)
+    if is_of_parts:
+        return count_parts(work, fact)
     if counter is definitions.count_definitions:
         add_declarations(work, fact)
     # No definition in the index is none in a language with a grammar: zero would be said of all.

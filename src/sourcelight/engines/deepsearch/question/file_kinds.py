@@ -17,6 +17,15 @@ from sourcelight.engines.deepsearch.question.vocabulary import language_named
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count) of|count|list(?: all)?|which|what)\b", re.IGNORECASE)
 _BY_ENDING = re.compile(r"(?<![\w⟨./*-])(?P<word>[A-Za-z][\w+-]{0,14})\s+(?=files\b)")
+_TAIL = re.compile(r"[._-]\w{1,30}(?:\.\w{1,10}){0,2}")
+_TESTS_BY_TAIL = re.compile(r"(⟨P\d+⟩)\s+(?:test|spec|source)\s+(?=files\b)")
+IN_BRACKETS = re.compile(
+    r"(?P<asks>\bhow many)(?:\s+[\w-]{1,30}){0,4}\s+files\s+"
+    r"\(\*?(?P<ending>[._-]\w{1,30}(?:\.\w{1,10}){0,2})(?:\s+files)?\)"
+    r"(?:\s+(?:are|is)\s+(?:there|(?:checked|committed|tracked|stored)(?:\s+in)?)\b(?!\s+\w))?",
+    re.IGNORECASE,
+)
+"""A kind of files with its ending in brackets: "insta snapshot files (.snap)"."""
 _ABBREVIATIONS = frozenset(["cpp", "js", "jsx", "py", "ts", "tsx"])
 """Endings that people also say for a language: "cpp files" have the ending, and "C++ files" may be headers."""
 _MAX_ENDINGS = 4
@@ -68,9 +77,22 @@ def mark_file_kinds(marked_text: MarkedText, paths: QuestionPaths) -> None:
             marks = " or ".join(marked_text.add(Mark("P", glob, glob)) for glob in existing)
             marked_text.text = f"{marked_text.text[: match.start()]}files of {marks}{marked_text.text[match.end() :]}"
 
+    _mark_tails(marked_text, paths)
     words = [match["word"] for match in _BY_ENDING.finditer(marked_text.text)]
     if len(words) <= _MAX_ENDINGS:
         marked_text.mark(_BY_ENDING, "P", lambda match: _ending_of(match["word"], paths), "word")
+
+
+def _mark_tails(marked_text: MarkedText, paths: QuestionPaths) -> None:
+    """Read the end of names before "files", such as ``_spec.lua``, as all files with it, if no file is called so."""
+    for number, mark in enumerate(marked_text.marks):
+        if mark.kind not in {"N", "P"} or _TAIL.fullmatch(mark.text) is None or paths.find(mark.text) is not None:
+            continue
+        if paths.find(f"*{mark.text}") is not None:
+            name = f"⟨P{number}⟩"
+            marked_text.marks[number] = replace(mark, kind="P", text=f"*{mark.text}")
+            marked_text.text = marked_text.text.replace(f"⟨{mark.kind}{number}⟩", name)
+            marked_text.text = _TESTS_BY_TAIL.sub(r"\1 ", marked_text.text)
 
 
 def _ending_of(word: str, paths: QuestionPaths) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sourcelight.engines.deepsearch.question.counts import CountReader, read_modules
 from sourcelight.engines.deepsearch.question.events import ONE_COMMIT, WHEN, WHO, read_commit, read_event
-from sourcelight.engines.deepsearch.question.file_kinds import mark_file_kinds
+from sourcelight.engines.deepsearch.question.file_kinds import IN_BRACKETS, mark_file_kinds
 from sourcelight.engines.deepsearch.question.grammar import (
     GLUE,
     LIST,
@@ -76,13 +76,15 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
         return None
 
     text = POLITE.sub("", text)
+    of_folder = _read_file_each(text, paths)
     if paths.is_one_repository():
         text = _IN_REPOSITORY.sub(" ", text)
+        of_folder = of_folder or _read_file_each(text, paths)
 
-    of_folder = _read_file_each(text, paths)
     if of_folder is not None:
         return of_folder
 
+    text = IN_BRACKETS.sub(r"\g<asks> \g<ending> files ", text)
     marked_text = MarkedText.from_text(_FORM_OF_TESTS.sub("", text))
     marked_text.mark(_UNTESTED, "U", lambda match: match[1], 1)
     if (of_commit := read_commit(marked_text, paths)) is not None:
@@ -132,7 +134,22 @@ def _read_file_each(text: str, paths: QuestionPaths) -> FactRequest | None:
         return None
 
     is_list = not match["asks"].lower().startswith(("how", "the"))
+    if match["direct"]:
+        # Only files of one language: what else is in the directory isn't what the noun means.
+        direct = [paths.find(f"{scope.glob}*{ending}") for ending in _ENDINGS_OF_MODULES]
+        sources = [files for files in direct if files is not None and not scope.glob.startswith("**")]
+        return (
+            FactRequest("files", paths=(sources[0],), is_list=is_list) if len(sources) == 1 else FactRequest("unknown")
+        )
+
     return FactRequest("files", paths=(scope,), is_list=is_list, subject=match["noun"].lower())
+
+
+_ENDINGS_OF_MODULES = (
+    ".py", ".js", ".mjs", ".ts", ".rs", ".hs", ".nim", ".erl", ".ex", ".lua", ".ml", ".pm", ".jl", ".rb", ".elm", ".fs",
+    ".d", ".f90", ".go", ".java", ".kt", ".swift", ".php", ".cs", ".scala", ".zig", ".cr", ".clj", ".dart", ".cpp",
+)  # fmt: skip
+"""Endings of source files, of which a directory of modules has one."""
 
 
 def _is_folder_of(folder: str, noun: str) -> bool:
@@ -152,13 +169,17 @@ _FILE_NOUNS = (
     r"|models?|views?|components?|widgets?|hooks?|tasks?|jobs?|filters?|loaders?|parsers?|generators?|converters?|validators?"
     r"|strategies|workflows?|specs?|fixtures?|schemas?|locales?|translations?|examples?|samples?|demos?|templates?|layouts?"
     r"|decorators?|processors?|engines?|transports?|matchers?|playbooks?|exporters?|integrations?|benchmarks?|serializers?"
-    r"|encoders?|decoders?|renderers?|resolvers?|stages|steps|snippets?|icons?|stubs|mixins?|concerns|partials|utilities|storages?|stores?|managers?|scenarios?|subsystems?|builders?|factories|connectors?|clients?)"
+    r"|encoders?|decoders?|renderers?|resolvers?|stages|steps|snippets?|icons?|stubs|mixins?|concerns|partials|utilities|storages?|stores?|managers?|scenarios?|subsystems?|builders?|factories|connectors?|clients?"
+    r"|charts?|crates?|packages?|librar(?:y|ies)|libs|apps?|applications?|add-?ons?|roles?|(?:sub-?)?projects?|bundles?)"
 )
 """Nouns of things that projects keep in files of their own."""
 _FILE_EACH = re.compile(
     rf"(?P<asks>how many|which|what|list(?: all)?|the number of) (?:the )?(?:(?:different|available|built-in|builtin"
-    rf"|bundled|separate|various) )?(?P<noun>{_FILE_NOUNS})(?: files)?(?: (?:are|live|exist|do we have|does it have))?"
-    r"(?: there)? (?:in|under|inside|within|below) (?:the )?(?P<folder>`[\w./-]{1,200}`|[\w./-]{1,200})"
+    rf"|bundled|separate|various) )?(?P<noun>{_FILE_NOUNS})(?: files)?"
+    r"(?: (?:are|live|exist|ship|sit|reside|contain|have|include"
+    r"|(?:do we|does it|does (?:this|the) (?:repo|repository|project)) (?:have|contain|ship|include)))?"
+    r"(?: there)?(?: (?P<direct>directly|right|immediately))?"
+    r" (?:in|under|inside|within|below) (?:the )?(?P<folder>`[\w./-]{1,200}`|[\w./-]{1,200})"
     r"(?: (?:folder|directory|dir))?\s*\??",
     re.IGNORECASE,
 )

@@ -25,7 +25,7 @@ from sourcelight.engines.deepsearch.research.fact_tables import cite, write_repo
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph
 from sourcelight.engines.deepsearch.research.questions import open_pronouns
 from sourcelight.engines.deepsearch.research.search_scope import MAX_NAMED_REPOSITORIES, format_searched, scope_lines
-from sourcelight.engines.search.ranking.terms.tokenizer import stem
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, stem
 
 _NAMED_ROWS = 12
 """Maximum symbols that the first sentence names."""
@@ -48,6 +48,9 @@ _LIMITS = frozenset(["not", "except", "without", "besides", "only", "never", "bu
 
 _HOW_OFTEN = re.compile(r"\W*how\s+(?:often|frequently)\s+(?:does|do|is|are|will|can)\b", re.IGNORECASE)
 """The start of a question that may ask for a setting: "How often does it check for updates?"."""
+
+_HOW_MANY = re.compile(r"\W*how\s+(?:many|much)\b", re.IGNORECASE)
+"""The start of a question that only a number answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +110,27 @@ def count(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     if fact is not None and fact.subject.startswith("No commit") and len(request.terms) == 1:
         fact.sentences += state_meant_spelling(Work(request, inquiry, emit))
 
+    if fact is not None and fact.number is not None and _is_unread(request, inquiry):
+        return FactsDraft(draft, request)
+
     if fact is not None and confirm_definitions(Work(request, inquiry, emit), fact):
         lay_out(request, fact, inquiry, draft)
         return FactsDraft(draft, request, is_whole=True)
 
     # "How often does it check?" may ask for a setting, and is no request for a count.
     is_count = not request.is_list and request.kind not in {"who", "when"}
-    if is_count and not _HOW_OFTEN.match(inquiry.question):
+    is_asked = _HOW_MANY.match(inquiry.question) is not None or not _is_unread(request, inquiry)
+    if is_count and is_asked and not _HOW_OFTEN.match(inquiry.question):
         draft.parts.append(Paragraph(_format_refusal(request)))
 
     return FactsDraft(draft, request)
+
+
+def _is_unread(request: FactRequest, inquiry: ResearchRequest) -> bool:
+    """Return whether so much of a question wasn't understood that a number would answer another one."""
+    minimum = 1 if _HOW_OFTEN.match(inquiry.question) is not None else 2
+    unread = [word for word in request.ignored if word.isalpha() and word.casefold() not in FUNCTION_WORDS]
+    return len(unread) >= minimum
 
 
 def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: Draft) -> None:

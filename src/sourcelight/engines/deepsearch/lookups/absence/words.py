@@ -45,6 +45,8 @@ _MAX_MODIFIERS = 0.34
 
 _OF_FORM_TEXT = """
 outside inside within beyond besides beside apart aside except excluding including upper lower bound bounds overall
+live lives sit sits reside resides ship ships shipped keep keeps kept belong belongs belonging near nearby half forbid
+forbids forbidden happen happens occur occurs sitting living located exactly actually anywhere somewhere
 """
 _OF_FORM = frozenset(_OF_FORM_TEXT.split())
 """Words that say where something is looked for, or which end of a range is meant, rather than what."""
@@ -138,8 +140,10 @@ def without_modifiers(absent: Sequence[str], words: Sequence[str], question: str
         The question. If it asks whether something exists, every word counts.
     """
     absent = [word for word in absent if word not in _OF_FORM]
+    # A word of prose beside a name that files have only describes it, unless the question is for that word.
+    has_name = any(is_name(word) and word not in absent for word in words)
     if _OF_EXISTENCE.search(question) is not None:
-        return tuple(absent)
+        return tuple(word for word in absent if not has_name or is_name(word) or _is_sought(word, question))
 
     prose = [word for word in absent if word.islower() and not is_name(word)]
     # A name that files have is what such a question is about.
@@ -148,6 +152,16 @@ def without_modifiers(absent: Sequence[str], words: Sequence[str], question: str
         return tuple(absent)
 
     return tuple(word for word in absent if word not in prose)
+
+
+def _is_sought(word: str, question: str) -> bool:
+    """Return whether a question puts a word as a name, or asks for it as something that there is."""
+    escaped = re.escape(word)
+    quoted = rf"[`\"'“]{escaped}"
+    after_verb = (
+        rf"\b(?:support|use|have|has|there|provide|include|contain|handle|accept|offer)s?(?:\s+\w+)?\s+{escaped}\b"
+    )
+    return re.search(f"{quoted}|{after_verb}", question, re.IGNORECASE) is not None
 
 
 def _is_absent(work: Work, word: str) -> bool:
