@@ -108,7 +108,7 @@ def test_a_commit_is_found_by_the_words_of_its_subject(tmp_path_factory: pytest.
     try:
         assert "“Remove timeout”" in research(engine, "why was the timeout removed?").text.split("\n## ")[0]
         # All words are in the subject: they were understood.
-        assert research(engine, "when was the timeout removed?").text.startswith("Most relevant: the commit")
+        assert research(engine, "when was the timeout removed?").text.startswith("The commit “Remove timeout” is by")
         assert (
             "“Prepare version 0.7.0”" in research(engine, "when did version 0.7.0 get prepared").text.split("\n## ")[0]
         )
