@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
+from sourcelight.engines.deepsearch.evidence.commit_ranker import CommitRanker
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.history import History, LocalHistoryStore

@@ -16,7 +16,7 @@ from sourcelight.engines.search.ranking.model import Scores
 from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN
 
 if TYPE_CHECKING:
-    from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
+    from sourcelight.engines.deepsearch.evidence.commit_ranker import CommitRanker
     from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.search import Target
     from sourcelight.engines.search.scan.opened_commit import OpenedCommit
