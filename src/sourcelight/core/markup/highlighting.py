@@ -1,4 +1,9 @@
-"""Source code as HTML with colored tokens, by small grammars of families of languages."""
+"""Source code as HTML with colored tokens, by small grammars of families of languages.
+
+A grammar is the forms of comments and strings of a family, and its keywords. They become one regular expression, whose
+alternatives are tried at each character, so that a keyword in a string isn't colored. `code_tokens` lists the tokens of
+a text; `highlight_code` writes them as HTML, together with matches of a search, which may begin or end within a token.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ import functools
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sourcelight.core.markup.escaping import escape
 
@@ -37,34 +43,81 @@ add all alter and as asc between by case create delete desc distinct drop else e
 insert into is join left like limit not null on or order outer right select set table then union update values when
 where
 """
-_HASH_BLOCK = r"#=.*?(?:=#|\Z)|#[^\n]*"
-_HASH, _SLASHES, _DASHES = r"#[^\n]*", r"//[^\n]*|/\*.*?(?:\*/|\Z)", r"--[^\n]*|/\*.*?(?:\*/|\Z)"
-# A text that is not closed ends with its line, or with the whole; between apostrophes, which mark other things too in
-# some languages, it must be closed, and soon.
-_LINE = r'"(?:[^"\\\n]|\\.)*"?|' + r"'(?:[^'\\\n]|\\.){0,100}'"
-_TRIPLE = r'"""(?:[^\\]|\\.)*?(?:"""|\\?\Z)|' + r"'''(?:[^\\]|\\.)*?(?:'''|\\?\Z)|"
-_CODE_TICKS = r"`(?:[^`\\]|\\.)*(?:`|\\?\Z)|"
-_LETTER = r'"(?:[^"\\\n]|\\.)*"?|' + r"'(?:[^'\\\n]|\\[^'\n]{1,9}|\\')'"
+
+# Comments. One that is not closed ends with the text.
+_HASH_COMMENT = r"#[^\n]*"
+"""As in ``# comment``."""
+_HASH_BLOCK = rf"#=.*?(?:=#|\Z)|{_HASH_COMMENT}"
+"""As in ``#= comment =#`` of Julia, or a line."""
+_C_BLOCK = r"/\*.*?(?:\*/|\Z)"
+"""As in ``/* comment */``."""
+_SLASH_COMMENT = rf"//[^\n]*|{_C_BLOCK}"
+"""As in ``// comment``, or a block of C."""
+_DASH_COMMENT = rf"--[^\n]*|{_C_BLOCK}"
+"""As in ``-- comment``, or a block of C."""
+
+# Strings. One that is not closed ends with its line, or with the text if it may go over lines. Between apostrophes,
+# which mark other things too in some languages, it must be closed, and soon.
+_DOUBLE_QUOTED = r'"(?:[^"\\\n]|\\.)*"?'
+"""As in ``"a \\"string\\""``."""
+_SINGLE_QUOTED = r"'(?:[^'\\\n]|\\.){0,100}'"
+"""As in ``'string'``."""
+_CHARACTER = r"'(?:[^'\\\n]|\\[^'\n]{1,9}|\\')'"
+"""As in ``'x'`` and ``'\\u00e9'``; not the lifetime ``'a`` of Rust."""
+_TRIPLE_QUOTED = r'"""(?:[^\\]|\\.)*?(?:"""|\\?\Z)|' + r"'''(?:[^\\]|\\.)*?(?:'''|\\?\Z)"
+"""Strings between three quotation marks or apostrophes, over several lines."""
+_BACKQUOTED = r"`(?:[^`\\]|\\.)*(?:`|\\?\Z)"
+"""As in the template ```total: ${count}``` of JavaScript and the raw strings of Go, over several lines."""
+_STRINGS = rf"{_DOUBLE_QUOTED}|{_SINGLE_QUOTED}"
+_STRINGS_AND_CHARACTERS = rf"{_DOUBLE_QUOTED}|{_CHARACTER}"
+
 _C_LIKE = """
 cpp cc cxx hpp c++ objc objective-c csharp cs c# go java javascript js jsx typescript ts tsx scala kotlin kt php swift
 json
 """
 
 
-_FAMILIES = {
-    "python": (_HASH, _TRIPLE + _LINE, _PYTHON, "python py pyi cython starlark"),
-    "ruby": (_HASH, _LINE, _RUBY, "ruby rb"),
-    "r": (_HASH, _LINE, _R, "r"),
-    "julia": (_HASH_BLOCK, _TRIPLE + _LETTER, _JULIA, "julia"),
-    "shell": (_HASH, _LINE, _SHELL, "bash sh shell zsh make makefile yaml yml toml ini dockerfile"),
-    "sql": (_DASHES, _LINE, _SQL, "sql"),
-    "rust": (_SLASHES, _LETTER, _C, "rust rs c h"),
-    "c": (_SLASHES, _CODE_TICKS + _LINE, _C, _C_LIKE),
-}  # fmt: skip
-_FAMILY_OF = {name: family for family, (*_, names) in _FAMILIES.items() for name in names.split()}
-_WITH_BLOCKS = frozenset(family for family, (comments, *_) in _FAMILIES.items() if r"/\*" in comments)
-"""Families with comments from ``/*`` to ``*/``."""
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    """The grammar of a family of languages.
+
+    Attributes
+    ----------
+    comments, strings
+        Regular expressions.
+    keywords, languages
+        Words with spaces between them.
+    ignores_case
+        Whether keywords may be in capital letters.
+    """
+
+    comments: str
+    strings: str
+    keywords: str
+    languages: str
+    ignores_case: bool = False
+
+    @property
+    def has_c_blocks(self) -> bool:
+        """Whether comments may go from ``/*`` to ``*/``."""
+        return _C_BLOCK in self.comments
+
+
+# A longer form stands before the shorter one that matches its beginning.
+_GRAMMARS = (
+    _Grammar(_HASH_COMMENT, rf"{_TRIPLE_QUOTED}|{_STRINGS}", _PYTHON, "python py pyi cython starlark"),
+    _Grammar(_HASH_COMMENT, _STRINGS, _RUBY, "ruby rb"),
+    _Grammar(_HASH_COMMENT, _STRINGS, _R, "r"),
+    _Grammar(_HASH_BLOCK, rf"{_TRIPLE_QUOTED}|{_STRINGS_AND_CHARACTERS}", _JULIA, "julia"),
+    _Grammar(_HASH_COMMENT, _STRINGS, _SHELL, "bash sh shell zsh make makefile yaml yml toml ini dockerfile"),
+    _Grammar(_DASH_COMMENT, _STRINGS, _SQL, "sql", ignores_case=True),
+    _Grammar(_SLASH_COMMENT, _STRINGS_AND_CHARACTERS, _C, "rust rs c h"),
+    _Grammar(_SLASH_COMMENT, rf"{_BACKQUOTED}|{_STRINGS}", _C, _C_LIKE),
+)
+_GRAMMAR_OF = {language: grammar for grammar in _GRAMMARS for language in grammar.languages.split()}
+
 Token = tuple[int, int, str]
+"""Start and end (exclusive) of a token in characters, and its kind: ``c``, ``s``, ``n`` or ``k``, as in `code_html`."""
 
 _MAX_CHARS = 200_000
 """Longer texts are not colored."""
@@ -86,13 +139,13 @@ def code_tokens(text: str, language: str) -> list[Token]:
 
     The list is empty for an unknown language.
     """
-    family = _FAMILY_OF.get(language.lower())
-    if family is None or len(text) > _MAX_CHARS:
+    grammar = _GRAMMAR_OF.get(language.lower())
+    if grammar is None or len(text) > _MAX_CHARS:
         return []
-    begin_offset = _open_comment_end(text) if family in _WITH_BLOCKS else 0
-    comment = [(0, begin_offset, "c")] if begin_offset else []
-    matches = _pattern(family).finditer(text, begin_offset)
-    return comment + [(token.start(), token.end(), token.lastgroup) for token in matches if token.lastgroup is not None]
+    start = _open_comment_end(text) if grammar.has_c_blocks else 0
+    open_comment = [(0, start, "c")] if start else []
+    matches = _pattern(grammar).finditer(text, start)
+    return open_comment + [(match.start(), match.end(), match.lastgroup) for match in matches if match.lastgroup]
 
 
 def _open_comment_end(text: str) -> int:
@@ -106,15 +159,15 @@ def _open_comment_end(text: str) -> int:
 def line_tokens(lines: Sequence[str], language: str) -> list[list[Token]]:
     """Return tokens of each line, read as one text, so that a string or a comment may go over several lines."""
     by_line: list[list[Token]] = [[] for _ in lines]
-    starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
-    for start, end, kind in code_tokens("\n".join(lines), language):
-        number = bisect.bisect_right(starts, start) - 1
-        while number < len(lines) and starts[number] < end:
-            first = max(start - starts[number], 0)
-            last = min(end - starts[number], len(lines[number]))
-            if first < last:
-                by_line[number].append((first, last, kind))
-            number += 1
+    line_starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    for token_start, token_end, kind in code_tokens("\n".join(lines), language):
+        index = bisect.bisect_right(line_starts, token_start) - 1
+        while index < len(lines) and line_starts[index] < token_end:
+            start = max(token_start - line_starts[index], 0)
+            end = min(token_end - line_starts[index], len(lines[index]))
+            if start < end:
+                by_line[index].append((start, end, kind))
+            index += 1
 
     return by_line
 
@@ -129,11 +182,12 @@ def highlight_code(text: str, tokens: Sequence[Token], starts: Sequence[int] = (
     """
     parts: list[str] = []
     position = 0
-    for start, end in sorted(zip(starts, ends, strict=True)):
-        first, last = max(start, position), min(end, len(text))
-        if first < last:
-            parts += [_color(text, tokens, position, first), "<mark>", _color(text, tokens, first, last), "</mark>"]
-            position = last
+    for match_start, match_end in sorted(zip(starts, ends, strict=True)):
+        # Where matches overlap, the rest of the later one is marked.
+        start, end = max(match_start, position), min(match_end, len(text))
+        if start < end:
+            parts += [_color(text, tokens, position, start), "<mark>", _color(text, tokens, start, end), "</mark>"]
+            position = end
 
     parts.append(_color(text, tokens, position, len(text)))
     return "".join(parts)
@@ -143,23 +197,31 @@ def _color(text: str, tokens: Sequence[Token], start: int, end: int) -> str:
     """Return HTML of a part of a text, with the tokens within it."""
     parts: list[str] = []
     position = start
-    for token_start, token_end, kind in tokens[max(bisect.bisect_right(tokens, (start, -1, "")) - 1, 0) :]:
+    # The token that begins before the part may reach into it. Tokens don't overlap, so those before that one don't.
+    first_index = max(bisect.bisect_right(tokens, (start, -1, "")) - 1, 0)
+    for token_start, token_end, kind in tokens[first_index:]:
         if token_start >= end:
             break
-        first, last = max(token_start, position), min(token_end, end)
-        if first < last:
-            parts += [escape(text[position:first]), f'<span class="sl-{kind}">{escape(text[first:last])}</span>']
-            position = last
+        part_start, part_end = max(token_start, position), min(token_end, end)
+        if part_start < part_end:
+            token_html = f'<span class="sl-{kind}">{escape(text[part_start:part_end])}</span>'
+            parts += [escape(text[position:part_start]), token_html]
+            position = part_end
 
     return "".join([*parts, escape(text[position:end])])
 
 
 @functools.cache
-def _pattern(family: str) -> re.Pattern[str]:
-    comment, text, words, _ = _FAMILIES[family]
-    case = "(?i)" if family == "sql" else ""
-    keywords = "|".join(words.split())
-    # Names that aren't keywords are skipped, so that words and digits in them don't count.
-    return re.compile(
-        rf"{case}(?P<c>{comment})|(?P<s>{text})|(?P<k>\b(?:{keywords})\b)|(?P<n>\b\d[\w.]*)|\w+", re.DOTALL
+def _pattern(grammar: _Grammar) -> re.Pattern[str]:
+    """Return the pattern of all tokens of a grammar, with a group for each kind."""
+    flags = re.DOTALL | (re.IGNORECASE if grammar.ignores_case else re.NOFLAG)
+    keywords = "|".join(grammar.keywords.split())
+    kinds = (
+        rf"(?P<c>{grammar.comments})",
+        rf"(?P<s>{grammar.strings})",
+        rf"(?P<k>\b(?:{keywords})\b)",
+        r"(?P<n>\b\d[\w.]*)",
+        # Names that aren't keywords are skipped, so that words and digits in them don't count.
+        r"\w+",
     )
+    return re.compile("|".join(kinds), flags)
