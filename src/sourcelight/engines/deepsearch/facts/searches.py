@@ -1,11 +1,17 @@
-"""Searches that anyone can run again: how a request is written as one, run, and put in words."""
+"""Searches that anyone can run again: how a request is written as one, run, and put in words.
+
+A fact rests on searches whose queries stand beside it. `make_queries` writes them from a pattern and the filters of the
+question, one per language, since filters of a query all have to hold. `find_rows` runs them and notes all that they
+left out, because a count without it would look complete. The other functions write patterns (`make_pattern`), name the
+conditions of a count in a sentence (`file_conditions`), and quote the lines of rows (`row_evidence`).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.batches import MatchBatch, conform
@@ -17,7 +23,7 @@ from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.core.wire.events import Alert, Done, Progress
+from sourcelight.core.wire.events import Alert, Done, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -29,22 +35,22 @@ from sourcelight.engines.deepsearch.requests import ResearchEvent
 
 
 def make_queries(work: Work, text: str, *, languages: bool = True) -> list[str]:
-    """Write the searches for a text: one, or one for each of several languages, since filters all have to hold."""
-    names = work.request.languages if languages and len(work.request.languages) > 1 else ("",)
-    filters = make_filters(work, languages=languages)
-    queries = []
-    for name in names:
-        pattern_text = " ".join(part for part in (f"lang:{quote_value(name)}" if name else "", filters, text) if part)
-        scope = f"{_repository_filter_of(work)} {work.inquiry.filters} count:all".strip()
-        queries.append(add_filter(parse(pattern_text, "standard"), scope))
+    """Write the queries for a pattern: one for each language of the question if there are several, else one.
 
-    return queries
+    Without `languages`, files of all languages are searched.
+    """
+    filters = make_filters(work, languages=languages)
+    separate_languages = work.request.languages if languages and len(work.request.languages) > 1 else ()
+    language_filters = [f"lang:{quote_value(language)}" for language in separate_languages] or [""]
+    scope = f"{_repository_filter_of(work)} {work.inquiry.filters} count:all".strip()
+    patterns = [" ".join(filter(None, (language_filter, filters, text))) for language_filter in language_filters]
+    return [add_filter(parse(pattern, "standard"), scope) for pattern in patterns]
 
 
 def make_listing_queries(work: Work, *, languages: bool = True) -> list[str]:
     """Write the searches that list files: without any filter of files, a query would list repositories."""
-    bare = not make_filters(work, languages=languages) and not (languages and work.request.languages)
-    return make_queries(work, "type:path file:." if bare else "type:path", languages=languages)
+    is_filtered = bool(make_filters(work, languages=languages)) or (languages and bool(work.request.languages))
+    return make_queries(work, "type:path" if is_filtered else "type:path file:.", languages=languages)
 
 
 def make_filters(work: Work, *, languages: bool = True) -> str:
@@ -63,15 +69,15 @@ def make_filters(work: Work, *, languages: bool = True) -> str:
 
 def _repository_filter_of(work: Work) -> str:
     """Restrict a search to the repositories that have a path named in the question; reading others would be wasted."""
-    names = work.names
-    if (
-        work.inquiry.filters
-        or not work.request.paths
-        or len(names) == len({pin.repository for pin in work.inquiry.pins})
-    ):
+    if work.inquiry.filters or not work.request.paths:
         return ""
+    # `work.names` are the repositories with the path: no filter is needed if these are all.
+    pinned_names = {pin.repository for pin in work.inquiry.pins}
+    return "" if len(work.names) == len(pinned_names) else repository_filter(work.names)
 
-    return repository_filter(names)
+
+_MISSING_FILES = "document-missing"
+"""The reason of files that a clone lacks, or that can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,51 +107,76 @@ class SearchRows:
         return [row for row in self.rows if row["type"] == "content"]
 
 
-_MISSING_FILES = "document-missing"
-"""The reason of files that a clone lacks, or that can't be read."""
+@dataclass(frozen=True, slots=True)
+class _Lack:
+    """A cause of missing rows: its reason for programs, and a note for readers."""
+
+    reason: str
+    note: str
+
+
+@dataclass(slots=True)
+class _SearchOutput:
+    """The rows of one search, what it lacks, and notices about large files, each in the order of its events."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    lacks: list[_Lack] = field(default_factory=list)
+    large_files: list[str] = field(default_factory=list)
 
 
 def find_rows(work: Work, queries: Sequence[str]) -> SearchRows:
     """Run searches; raises what the engine raises, such as `QueryError`."""
     rows: list[dict[str, Any]] = []
-    notes: list[str] = []
+    lacks: list[_Lack] = []
     large_files: list[str] = []
-    reasons: list[str] = []
-    context = work.inquiry.context
     for query in queries:
-        request = SearchRequest(query, pattern_type="standard", cells=True)
-        batches: list[Any] = []
-        finished = False
-        with closing(context.engine.stream(request, context.viewer, context.cancellation)) as events:  # type: ignore[type-var]
-            for event in events:
-                if isinstance(event, MatchBatch):
-                    batches.append(event.batch)
-                elif isinstance(event, Progress) and event.done:
-                    reasons += [item.reason for item in event.skipped if is_limiting(item)]
-                    # Notes are shown as text, where the mark of code would be a letter.
-                    limits = [item.message for item in event.skipped if is_limiting(item)]
-                    notes += [_sentence_of(message).rstrip(".").replace("`", "") for message in limits]
-                    large = [item.message for item in event.skipped if item.reason.endswith("too-large")]
-                    large_files += [_sentence_of(message) for message in large]
-                elif isinstance(event, Alert) and event.kind != "info":
-                    notes.append(event.title)
-                    reasons.append("alert")
-
-                finished = finished or isinstance(event, Done)
-
-        context.cancellation.check()
-
-        # Without `Done` the stream was cut, and a count would look complete.
-        if not finished:
-            notes.append("The search did not finish.")
-            reasons.append("unfinished")
-
-        query_rows = conform(batches).to_pylist() if batches else []
-        rows += [with_cell_line(row) for row in query_rows]
+        output = _run_search(work, query)
+        rows += output.rows
+        lacks += output.lacks
+        large_files += output.large_files
         count = count_of(len(rows), "row")
         work.emit(ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": count}))
 
-    return SearchRows(rows, notes, large_files, lacks_only_files=set(reasons) == {_MISSING_FILES})
+    lacks_only_files = {lack.reason for lack in lacks} == {_MISSING_FILES}
+    return SearchRows(rows, [lack.note for lack in lacks], large_files, lacks_only_files=lacks_only_files)
+
+
+def _run_search(work: Work, query: str) -> _SearchOutput:
+    """Run a search to its end; raises `Cancelled`."""
+    context = work.inquiry.context
+    request = SearchRequest(query, pattern_type="standard", cells=True)
+    output = _SearchOutput()
+    batches: list[Any] = []
+    is_finished = False
+    with closing(context.engine.stream(request, context.viewer, context.cancellation)) as events:  # type: ignore[type-var]
+        for event in events:
+            if isinstance(event, MatchBatch):
+                batches.append(event.batch)
+            elif isinstance(event, Progress) and event.done:
+                output.lacks += [_lack_of(item) for item in event.skipped if is_limiting(item)]
+                output.large_files += [_sentence_of(item.message) for item in event.skipped if _is_too_large(item)]
+            elif isinstance(event, Alert) and event.kind != "info":
+                output.lacks.append(_Lack("alert", event.title))
+
+            is_finished = is_finished or isinstance(event, Done)
+
+    context.cancellation.check()
+
+    # Without `Done` the stream was cut, and a count would look complete.
+    if not is_finished:
+        output.lacks.append(_Lack("unfinished", "The search did not finish."))
+
+    output.rows = [with_cell_line(row) for row in conform(batches).to_pylist()] if batches else []
+    return output
+
+
+def _lack_of(item: Skipped) -> _Lack:
+    """Describe what a search skipped. Notes are shown as text, where the mark of code would be a letter."""
+    return _Lack(item.reason, _sentence_of(item.message).rstrip(".").replace("`", ""))
+
+
+def _is_too_large(item: Skipped) -> bool:
+    return item.reason.endswith("too-large")
 
 
 def run_searches(
@@ -164,9 +195,10 @@ def run_searches(
 
 def _sentence_of(message: str) -> str:
     """Write a search's report of skipped files, a line and a list, as a sentence."""
-    head, *names = message.strip().split("\n")
-    name_list = ", ".join(name.strip().removeprefix("- ") for name in names if name.strip())
-    return f"{' '.join(head.split()).rstrip(':').removesuffix(', in')}{f' ({name_list})' if name_list else ''}."
+    head, *items = message.strip().split("\n")
+    sentence = " ".join(head.split()).rstrip(":").removesuffix(", in")
+    names = [item.strip().removeprefix("- ") for item in items if item.strip()]
+    return f"{sentence} ({', '.join(names)})." if names else f"{sentence}."
 
 
 def join_queries(queries: Sequence[str]) -> str:
@@ -175,22 +207,25 @@ def join_queries(queries: Sequence[str]) -> str:
 
 
 def expression(term: Term, *, called: bool = False) -> str:
-    """Write a text as a regular expression: literally, or as a whole word."""
-    # Patterns are written between slashes. Next to punctuation, as in `--flag`, `\b` would require a letter before it.
+    """Write a text as a regular expression between slashes: literally, as a whole word, or as a call."""
     escaped = escape_regexp(term.text).replace("/", r"\/").replace("\n", r"\n")
-    prefix = r"\b" if (term.is_word or called) and re.match(r"\w", term.text) else ""
-    right = r"\b" if (term.is_word or called) and re.search(r"\w$", term.text) else ""
-    return f"{prefix}{escaped}{right}" + (r"[ \t]*\(" if called else "")
+    is_word = term.is_word or called
+    # Next to punctuation, as in `--flag`, `\b` would require a letter before it.
+    word_start = r"\b" if is_word and re.match(r"\w", term.text) else ""
+    word_end = r"\b" if is_word and re.search(r"\w$", term.text) else ""
+    call = r"[ \t]*\(" if called else ""
+    return f"{word_start}{escaped}{word_end}{call}"
 
 
 def make_pattern(terms: Sequence[Term], *, called: bool = False, every: bool = False) -> str:
     """Write a pattern of a search for any (or every) one of some texts."""
-    expressions = [f"/{expression(term, called=called)}/" for term in terms]
+    expressions = [expression(term, called=called) for term in terms]
     if len(expressions) == 1:
-        return expressions[0]
+        return f"/{expressions[0]}/"
     if every:
-        return f"({' and '.join(expressions)})"
-    return f"/(?:{'|'.join(expression(term, called=called) for term in terms)})/"
+        conditions = " and ".join(f"/{text}/" for text in expressions)
+        return f"({conditions})"
+    return f"/(?:{'|'.join(expressions)})/"
 
 
 def format_terms(terms: Sequence[Term], *, every: bool = False) -> str:
