@@ -56,7 +56,7 @@ def rank_plain(question: str, terms_indexes: list[OpenedTerms]) -> Any:
     """Give the ten best chunks by BM25 over the words of a question."""
     collection = make_collection(terms_indexes, [None] * len(terms_indexes))
     scores = np.zeros(collection.chunks)
-    norm = collection.norms(0.5)[0]
+    norm, _ = collection.norms(0.5)
     for term, weight in analyze(question).terms.items():
         entries = None if term.startswith("=") else collection.entries(term)
         if entries is None:

@@ -1,7 +1,15 @@
 """BM25F over the chunks of a collection, in one pass over the entries of each term, and BM25 over whole files.
 
-Term frequency is body / (1 - b + b · length / mean) + WD · definitions + WP · path, saturated once
+A chunk has three fields: its text, the names that it defines, and the path of its file. With the fields of `Weights`,
+the frequency of a term in a chunk is
+
+    count / (1 - b + b · length / mean length) + definition · definitions + path · weight in the path
+
+and its score is idf · (k1 + 1) · frequency / (k1 + frequency): frequencies are added before they are saturated
 (Robertson, Zaragoza, Taylor: Simple BM25 extension to multiple weighted fields, 2004).
+
+The score of a path is the same for all chunks of a file, so it is added up by file and given to its chunks at the end.
+Chunks with the term in both fields get the difference before.
 """
 
 from __future__ import annotations
@@ -11,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +29,22 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
 from sourcelight.engines.search.ranking.collection import ChunkCollection, CollectionScores
 
-_NONE = np.zeros(0, dtype=np.int64)
-_NO_PATHS = _NONE, np.zeros(0)
+_NO_NUMBERS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The numbers of BM25F."""
+    """The numbers of BM25F.
+
+    Attributes
+    ----------
+    k1
+        Frequency with half of the maximum score.
+    b
+        Influence of length: 0 for none, 1 for counts divided by the relative length.
+    definition, path
+        Weights of the fields with names of definitions and with the path; the text has 1.
+    """
 
     k1: float = 1.2
     b: float = 0.5
@@ -34,17 +52,16 @@ class Weights:
     path: float = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class TermPosting:
+class TermPosting(NamedTuple):
     """Postings of one term of a question.
 
     Attributes
     ----------
     factor
         Weight of the term in the question times its inverse frequency and k1 + 1.
-    numbers
+    chunks
         Chunks, ascending, that have the term in their text or as the name of a definition.
-    often
+    counts
         Occurrences in each of these chunks.
     files
         Files, ascending, that have the term in their path.
@@ -53,8 +70,8 @@ class TermPosting:
     """
 
     factor: float
-    numbers: Int64Array
-    often: UInt8Array
+    chunks: Int64Array
+    counts: UInt8Array
     files: Int64Array
     definition_chunks: Int64Array
 
@@ -124,15 +141,15 @@ class WordScores:
         collection = self.collection
         scores = self.chunks.take(chunks_of(collection, files))
         sizes = collection.counts.take(files)
-        first = sizes.cumsum() - sizes
+        starts = sizes.cumsum() - sizes
         best_scores = []
         for _ in range(2 if len(files) else 0):
-            best = np.maximum.reduceat(scores, first)
+            best = np.maximum.reduceat(scores, starts)
             # Of each file, the first chunk with the best score is taken out.
             best_chunk = (scores == best.repeat(sizes)).nonzero()[0]
-            owner = np.searchsorted(first, best_chunk, side="right")
+            owner = np.searchsorted(starts, best_chunk, side="right")
             scores[best_chunk[run_starts(owner)]] = 0.0
-            best_scores.append(np.maximum.reduceat(scores, first))
+            best_scores.append(np.maximum.reduceat(scores, starts))
 
         return (best_scores[0], best_scores[1]) if best_scores else (scores, scores)
 
@@ -140,24 +157,21 @@ class WordScores:
         """Score some files, ascending, as if each were one text: BM25 with the counts of all their chunks."""
         collection, k1 = self.collection, self.weights.k1
         scores: Float64Array = np.zeros(len(files))
-        starts = collection.first.take(files)
-        end = starts + collection.counts.take(files)
+        first_chunks = collection.first.take(files)
+        end_chunks = first_chunks + collection.counts.take(files)
 
         # Norms of whole files, not of chunks: their mean length is another one.
-        norm = collection.norms(self.weights.b)[1].take(files)
+        _, file_norms = collection.norms(self.weights.b)
+        norms = file_norms.take(files)
         for posting in self.postings.values():
             # Entries of a term ascend by chunk, and chunks of a file are adjacent: its entries are one run.
-            first_entries = posting.numbers.searchsorted(starts)
-            counts = posting.numbers.searchsorted(end) - first_entries
-            with_term = counts.nonzero()[0]
-            if not len(with_term):
-                continue
-
-            first_entries, counts = first_entries.take(with_term), counts.take(with_term)
-            first = counts.cumsum() - counts
-            counts_in_chunks = posting.often.take(np.arange(int(counts.sum())) + (first_entries - first).repeat(counts))
-            frequency = np.add.reduceat(counts_in_chunks, first, dtype=np.float64) / norm.take(with_term)
-            scores[with_term] += posting.factor * frequency / (k1 + frequency)
+            first_entries = posting.chunks.searchsorted(first_chunks)
+            entry_counts = posting.chunks.searchsorted(end_chunks) - first_entries
+            with_term = entry_counts.nonzero()[0]
+            if len(with_term):
+                term_counts = _sum_runs(posting.counts, first_entries.take(with_term), entry_counts.take(with_term))
+                frequency = term_counts / norms.take(with_term)
+                scores[with_term] += posting.factor * frequency / (k1 + frequency)
 
         return scores
 
@@ -170,15 +184,18 @@ def count_chunks_with(
     for term in terms:
         cancellation.check()
         entries = collection.entries(term)
-        paths = collection.in_paths(term) if weights.path else None
-        numbers = _NONE if entries is None else entries[0]
-        chunk_counts[term] = len(numbers)
+        chunks = _NO_NUMBERS
+        if entries is not None:
+            chunks, _, _ = entries
+        chunk_counts[term] = len(chunks)
 
+        paths = collection.in_paths(term) if weights.path else None
         if paths is not None:
-            path_chunks = chunks_of(collection, paths[0])
-            positions = numbers.searchsorted(path_chunks)
+            files, _ = paths
+            path_chunks = chunks_of(collection, files)
+            positions = chunks.searchsorted(path_chunks)
             # A chunk with the term in text and path counts once: BM25's document frequency is the number of chunks.
-            in_both = np.count_nonzero(numbers.take(positions, mode="clip") == path_chunks) if len(numbers) else 0
+            in_both = np.count_nonzero(chunks.take(positions, mode="clip") == path_chunks) if len(chunks) else 0
             chunk_counts[term] += len(path_chunks) - int(in_both)
 
     return chunk_counts
@@ -220,6 +237,38 @@ def score(
     return scorer.scores(terms)
 
 
+class _TextEntries(NamedTuple):
+    """The chunks with a term in their text or definitions, and how often it occurs in each: views into the buffer.
+
+    `defining` has the indices of all entries of chunks with a definition whose name has the term, and `half_weights`
+    the weight of each, in halves, as tables store them.
+    """
+
+    chunks: Int64Array
+    counts: UInt8Array
+    defining: Int64Array
+    half_weights: UInt8Array
+
+    @property
+    def chunks_with_definition(self) -> Int64Array:
+        """Chunks whose weight is that of a definition, or of more than one mention of it."""
+        return self.chunks.take(self.defining[self.half_weights > 1])
+
+
+class _PathEntries(NamedTuple):
+    """The files with a term in their path, and what each path adds to the frequency of the term in its chunks.
+
+    `chunk_count` chunks have the term in text or path. Those with both are the entries `in_both` of the term, and
+    `file_indices` tells the file of each.
+    """
+
+    files: Int64Array
+    frequencies: Float64Array
+    chunk_count: int
+    in_both: Int64Array
+    file_indices: Int64Array
+
+
 class _TermScorer:
     """Adds the score of one term after another to the scores of chunks."""
 
@@ -234,8 +283,9 @@ class _TermScorer:
         self._weights = weights
         self._buffer = buffer
         self._global_counts = global_counts
-        self._norm = collection.norms(weights.b)[0]
-        self._by_path = np.zeros(collection.files)
+        self._chunk_norms, _ = collection.norms(weights.b)
+        self._chunks_of_all, _ = collection.of_all
+        self._file_scores = np.zeros(collection.files)
         self._idf: dict[str, float] = {}
         self._postings: dict[str, TermPosting] = {}
 
@@ -244,75 +294,84 @@ class _TermScorer:
 
         A related term counts in texts alone: its look-ups in paths would cost more than they add.
         """
-        collection, weights, k1 = self._collection, self._weights, self._weights.k1
-        paths = collection.in_paths(term) if weights.path and not is_related else None
-        if not entry.size and paths is None:
+        file_weights = self._collection.in_paths(term) if self._weights.path and not is_related else None
+        if not entry.size and file_weights is None:
             return
 
-        # Views into the buffer: valid until the next term, which overwrites them, except for what a `TermPosting`
-        # refers to.
-        numbers, often, defined = self._buffer.entries(entry.size)
-        entry.write(numbers, often, defined)
-        frequency, denominator = self._buffer.floats(entry.size)
-
-        # numpy buffers `out` in the mode "raise"; every number is in range.
-        self._norm.take(numbers, out=frequency, mode="clip")
-        np.divide(often, frequency, out=frequency)
-        defining = (defined > 0).nonzero()[0]
-
-        # Tables store weights of definitions in halves.
-        frequency[defining] += (weights.definition / 2.0) * defined.take(defining)
-        files, in_path_of = _NO_PATHS if paths is None else paths
-        chunk_count, in_path_entries, path_index = len(numbers), _NONE, _NONE
-        if len(files):
-            chunk_count, in_path_entries, path_index = self._entries_in_paths(numbers, files)
-            frequency[in_path_entries] += weights.path * in_path_of.take(path_index)
-
+        texts = self._read_texts(entry)
+        paths = None if file_weights is None else self._read_paths(texts.chunks, *file_weights)
+        chunk_count = len(texts.chunks) if paths is None else paths.chunk_count
         if self._global_counts is not None:
             chunk_count = self._global_counts[term]
+        idf = idf_of(self._chunks_of_all, chunk_count)
+        factor = weight * idf * (self._weights.k1 + 1.0)
+        self._add_scores(factor, texts, paths)
 
-        inverse_frequency = idf_of(collection.of_all[0], chunk_count)
-        factor = weight * inverse_frequency * (k1 + 1.0)
         if not is_related:
-            self._idf[term] = inverse_frequency
-            mostly_defining = numbers.take(defining[defined.take(defining) > 1])
-            self._postings[term] = TermPosting(factor, numbers, often, files, mostly_defining)
-        np.add(frequency, k1, out=denominator)
-        gains = np.divide(frequency, denominator, out=frequency)
-        if len(files):
-            # The score of a path is added in `scores` for all chunks of a file at once; here, the score of the text.
-            path_score = weights.path * in_path_of
-            path_score /= k1 + path_score
-            self._by_path[files] += factor * path_score
-            gains[in_path_entries] -= path_score.take(path_index)
+            files = _NO_NUMBERS if paths is None else paths.files
+            self._idf[term] = idf
+            self._postings[term] = TermPosting(factor, texts.chunks, texts.counts, files, texts.chunks_with_definition)
 
-        gains *= factor
-        np.add.at(self._buffer.scores, numbers, gains)
+    def _read_texts(self, entry: CollectionScores) -> _TextEntries:
+        """Read the entries of a term into the buffer, where they remain until it is cleared."""
+        chunks, counts, definitions = self._buffer.entries(entry.size)
+        entry.write(chunks, counts, definitions)
+        defining = (definitions > 0).nonzero()[0]
+        return _TextEntries(chunks, counts, defining, definitions.take(defining))
 
-    def _entries_in_paths(self, numbers: Int64Array, files: Int64Array) -> tuple[int, Int64Array, Int64Array]:
-        """Return the number of chunks with a term in text or path, the entries with it in both, and their files."""
+    def _read_paths(self, chunks: Int64Array, files: Int64Array, weights: Float64Array) -> _PathEntries:
+        """Compare the files with a term in their path with the chunks that have it in their text."""
         collection, in_path = self._collection, self._buffer.marks
         # Looked up by chunk, since to find the file of each entry costs as much as all the rest.
         path_chunks = chunks_of(collection, files)
         in_path[path_chunks] = True
-        entries = in_path.take(numbers).nonzero()[0]
+        in_both = in_path.take(chunks).nonzero()[0]
 
         # All terms and questions share the marks; clearing only the set marks is cheap.
         in_path[path_chunks] = False
-        path_index = files.searchsorted(collection.file_of.take(numbers.take(entries)))
-        return len(numbers) + len(path_chunks) - len(entries), entries, path_index
+        file_indices = files.searchsorted(collection.file_of.take(chunks.take(in_both)))
+        chunk_count = len(chunks) + len(path_chunks) - len(in_both)
+        return _PathEntries(files, self._weights.path * weights, chunk_count, in_both, file_indices)
+
+    def _add_scores(self, factor: float, texts: _TextEntries, paths: _PathEntries | None) -> None:
+        """Add the scores of a term to chunks, and those of its paths to files."""
+        k1 = self._weights.k1
+        # The next term overwrites both arrays.
+        frequency, denominator = self._buffer.floats(len(texts.chunks))
+        self._write_frequency(texts, frequency)
+        if paths is not None:
+            frequency[paths.in_both] += paths.frequencies.take(paths.file_indices)
+
+        np.add(frequency, k1, out=denominator)
+        scores = np.divide(frequency, denominator, out=frequency)
+        if paths is not None:
+            # `scores` adds the score of a path to all chunks of a file, so chunks with both get only the rest here.
+            path_scores = paths.frequencies / (k1 + paths.frequencies)
+            self._file_scores[paths.files] += factor * path_scores
+            scores[paths.in_both] -= path_scores.take(paths.file_indices)
+
+        scores *= factor
+        np.add.at(self._buffer.scores, texts.chunks, scores)
+
+    def _write_frequency(self, texts: _TextEntries, frequency: Float64Array) -> None:
+        """Write the frequency of a term in the texts and definitions of chunks."""
+        # numpy buffers `out` in the mode "raise"; every number is in range.
+        self._chunk_norms.take(texts.chunks, out=frequency, mode="clip")
+        np.divide(texts.counts, frequency, out=frequency)
+        frequency[texts.defining] += (self._weights.definition / 2.0) * texts.half_weights
 
     def scores(self, terms: Iterable[str]) -> WordScores:
-        """Return the scores of all terms that were added, with what is known of some `terms` of them."""
+        """Return the scores of all terms that were added, with the inverse frequencies of `terms`."""
         collection, chunks = self._collection, self._buffer.scores
-        files = (self._by_path > 0.0).nonzero()[0]
+        files = (self._file_scores > 0.0).nonzero()[0]
         if len(files):
-            chunks[chunks_of(collection, files)] += self._by_path.take(files).repeat(collection.counts.take(files))
+            path_scores = self._file_scores.take(files).repeat(collection.counts.take(files))
+            chunks[chunks_of(collection, files)] += path_scores
 
         idf = self._idf
         if self._global_counts is not None:
             counts = {term: self._global_counts[term] for term in terms}
-            idf = {term: idf_of(collection.of_all[0], count) for term, count in counts.items() if count}
+            idf = {term: idf_of(self._chunks_of_all, count) for term, count in counts.items() if count}
 
         return WordScores(collection=collection, weights=self._weights, chunks=chunks, idf=idf, postings=self._postings)
 
@@ -323,6 +382,15 @@ def chunks_of(collection: ChunkCollection, files: Int64Array) -> Int64Array:
     first_chunks = (collection.first.take(files) - counts.cumsum() + counts).astype(np.int64)
     chunks: Int64Array = np.arange(int(counts.sum()), dtype=np.int64) + first_chunks.repeat(counts)
     return chunks
+
+
+def _sum_runs(values: UInt8Array, starts: Int64Array, sizes: Int64Array) -> Float64Array:
+    """Return the sum of each of some runs of values, by their starts and sizes; no run is empty."""
+    # The runs one after another, without the values between them.
+    new_starts = sizes.cumsum() - sizes
+    indices = np.arange(int(sizes.sum())) + (starts - new_starts).repeat(sizes)
+    sums: Float64Array = np.add.reduceat(values.take(indices), new_starts, dtype=np.float64)
+    return sums
 
 
 def idf_of(total: int, count: int) -> float:

@@ -295,7 +295,7 @@ def terms_in(collection: ChunkCollection, words: WordScores, best: Sequence[tupl
     return frozenset(
         term
         for term, postings in words.postings.items()
-        if _contains_any(tops, postings.numbers) or _contains_any(files, postings.files)
+        if _contains_any(tops, postings.chunks) or _contains_any(files, postings.files)
     )
 
 

@@ -93,8 +93,8 @@ def _chunks_with_run(words: WordScores, question: RankQuery, stems: Sequence[str
     for stem in stems:
         run += 1
         posting = words.postings.get(stem)
-        if posting is not None and len(posting.numbers):
-            run[~_are_in(posting.numbers, chunks)] = 0
+        if posting is not None and len(posting.chunks):
+            run[~_are_in(posting.chunks, chunks)] = 0
         elif stem in question.terms:
             # No chunk has this word. One that is no term of the question isn't looked up: any chunk may have it.
             run[:] = 0
