@@ -263,11 +263,19 @@ class TokenCredential:
         return hide(text, self._token)
 
 
+_MIN_HIDDEN_CHARS = 8
+"""Length from which a secret is hidden within words, too; services make no shorter tokens."""
+
+
 def hide(text: str, *secrets: Secret | None) -> str:
-    """Return `text` with ``***`` instead of each secret."""
+    """Return `text` with ``***`` instead of each secret; of a short one, only where it stands alone."""
     for secret in secrets:
-        if secret is not None and secret.reveal():
-            text = text.replace(secret.reveal(), "***")
+        value = "" if secret is None else secret.reveal()
+        if len(value) >= _MIN_HIDDEN_CHARS:
+            text = text.replace(value, "***")
+        elif value:
+            # Within words, a token of a letter or two is no quotation, and texts would become unreadable.
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "***", text)
     return text
 
 

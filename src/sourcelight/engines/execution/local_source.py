@@ -223,6 +223,10 @@ class LocalSource:
         `ranked`: whether it matters which matches a limit keeps.
         """
         reads_repositories = self._reads_unindexed and self.repositories.indexing.is_running
+        if self._reads_unindexed and not reads_repositories:
+            # The first indexing has ended since the search began, maybe with an earlier state of a work tree.
+            self.repositories.refresh(self.task.cancellation)
+
         self.pipeline = ResultPipeline(
             self.repositories.store,
             lambda: self.commits,

@@ -38,6 +38,9 @@ FULL_CHECK_S = 0.25
 RETRY_S = 30.0
 """Seconds between attempts to index an unchanged repository that failed, for example because of a full disk."""
 
+_WORKTREE_WAIT_S = 2.0
+"""Seconds that a search of work trees waits while another call indexes: of an edit, that takes some milliseconds."""
+
 _MAX_CHECKED_ON_LOOP = 64
 """Repositories whose full check, a dozen calls of `stat` each, takes an event loop about two milliseconds."""
 
@@ -192,9 +195,11 @@ class IndexedRepositories:
         """Detect moved refs, and changed work trees if they are searched, and index new files.
 
         Costs some microseconds a repository when nothing moved. Other commits are seen at once, and new repositories
-        within a quarter of a second. While another thread indexes, the caller continues with the index as it is.
+        within a quarter of a second. While another thread indexes, the caller continues with the index as it is; a
+        caller that searches work trees waits a moment for it, as no index of before has what has just been edited.
         """
-        if self.indexing.is_running or not self._updating.acquire(blocking=False):
+        wait_s = _WORKTREE_WAIT_S if self.worktree else 0.0
+        if self.indexing.is_running or not self._updating.acquire(timeout=wait_s):
             return
 
         try:
