@@ -263,19 +263,13 @@ class TokenCredential:
         return hide(text, self._token)
 
 
-_MIN_HIDDEN_CHARS = 8
-"""Length from which a secret is hidden within words, too; services make no shorter tokens."""
-
-
-def hide(text: str, *secrets: Secret | None) -> str:
-    """Return `text` with ``***`` instead of each secret; of a short one, only where it stands alone."""
+def hide(text: str, *secrets: Secret | None, min_chars: int = 8) -> str:
+    """Return `text` with ``***`` instead of each secret; of one below `min_chars`, only where it stands alone."""
     for secret in secrets:
-        value = "" if secret is None else secret.reveal()
-        if len(value) >= _MIN_HIDDEN_CHARS:
-            text = text.replace(value, "***")
-        elif value:
-            # Within words, a token of a letter or two is no quotation, and texts would become unreadable.
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "***", text)
+        value = "" if secret is None else re.escape(secret.reveal())
+        # Within words, a token of a letter or two is no quotation, and texts would become unreadable.
+        pattern = value if len(value) >= min_chars else rf"(?<!\w){value}(?!\w)"
+        text = re.sub(pattern, "***", text) if value else text
     return text
 
 

@@ -222,11 +222,7 @@ class LocalSource:
 
         `ranked`: whether it matters which matches a limit keeps.
         """
-        reads_repositories = self._reads_unindexed and self.repositories.indexing.is_running
-        if self._reads_unindexed and not reads_repositories:
-            # The first indexing has ended since the search began, maybe with an earlier state of a work tree.
-            self.repositories.refresh(self.task.cancellation)
-
+        direct = self.repositories.direct_while_indexing(self.task.cancellation) if self._reads_unindexed else None
         self.pipeline = ResultPipeline(
             self.repositories.store,
             lambda: self.commits,
@@ -238,7 +234,7 @@ class LocalSource:
             order=order,
             counts=counts,
             raw_rows=raw_rows,
-            direct=self.repositories.direct if reads_repositories else None,
+            direct=direct,
             request_definitions=self.repositories.definitions.start if ranked else None,
         )
         return self.pipeline

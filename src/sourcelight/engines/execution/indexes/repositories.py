@@ -220,6 +220,16 @@ class IndexedRepositories:
         finally:
             self._updating.release()
 
+    def direct_while_indexing(self, cancellation: Cancellation) -> DirectSearch | None:
+        """Return the search without an index while the first indexing runs; None after it, when `refresh` has run.
+
+        It may have ended since the search began, with an earlier state of a work tree.
+        """
+        if self.indexing.is_running:
+            return self.direct
+        self.refresh(cancellation)
+        return None
+
     @property
     def are_few(self) -> bool:
         """Whether the thread of an event loop may look at all repositories."""
