@@ -128,6 +128,17 @@ def join_first(words: Sequence[str], limit: int) -> str:
     return join_words([*words[:limit], *(["others"] if len(words) > limit else [])])
 
 
+def join_names(names: Sequence[str], limit: int = 3) -> str:
+    """Join a few names as in a sentence; of more, return the first ones and how many more there are.
+
+    Examples
+    --------
+    >>> join_names(["a", "b", "c"], 2), join_names(["a", "b"], 2)
+    ('a, b and 1 more', 'a and b')
+    """
+    return join_words(names) if len(names) <= limit else list_names(names, limit)
+
+
 def list_names(names: Sequence[str], limit: int = 5) -> str:
     """Return the first names, and how many more there are.
 

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple, TypeAlias
 
 from sourcelight.core.markup import code, count_of
-from sourcelight.core.markup.counts import plural
+from sourcelight.core.markup.counts import join_names, plural
 from sourcelight.core.query.languages import languages_of
 from sourcelight.engines.complexity import LANGUAGES as MEASURED_LANGUAGES
 from sourcelight.engines.deepsearch.analyses.requests import (
@@ -77,7 +77,7 @@ def rank_functions(request: AnalysisRequest) -> Fact | None:
         left_out.append("vendored or generated files")
     outside = f" outside of {' and '.join(left_out)}" if left_out else ""
 
-    names = request.list_names([_name_of(request, row) for row in best])
+    names = join_names([_name_of(request, row) for row in best])
     superlative = f"{measure.description.format(noun=noun)}{request.path_clause}{outside}"
     columns = ["repository", "path", "symbol", "cognitive", "cyclomatic", "lines", "parameters"]
     if is_file:
@@ -144,7 +144,7 @@ def list_tests(request: AnalysisRequest) -> Fact | None:
     """List the tests of a file: those that import it, use its definitions or change with it."""
     answer = request.call_each("related_tests")
     rows = answer.rows
-    paths = request.list_names([request.name_place(repository, path) for repository, path in request.locations])
+    paths = join_names([request.name_place(repository, path) for repository, path in request.locations])
     if len(rows) == 1:
         subject = f"test file imports {paths}, uses its definitions or changes together with it"
     else:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 
 from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup.counts import join_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.analyses.requests import (
     AnalysisRequest,
@@ -74,7 +75,7 @@ def rank_changed_files(request: AnalysisRequest) -> Fact | None:
 
     rows = sorted(answer.rows, key=lambda row: (-row["commits"], row["repository"], row["path"]))
     best = leading(rows, "commits")
-    names = request.list_names([request.name_place(row["repository"], row["path"]) for row in best])
+    names = join_names([request.name_place(row["repository"], row["path"]) for row in best])
     commits = f"{best[0]['commits']:,}"
     if len(best) > 1:
         subject = f"{names} were changed by the most commits{request.path_clause}: {commits} each"
@@ -107,7 +108,7 @@ def _rank_partners(request: AnalysisRequest, path: str) -> Fact:
     subject = f"No file was changed together with {code(path)} in {_MIN_PARTNER_COMMITS} commits"
     if rows:
         best = leading(rows, "shared_commits")
-        names = request.list_names([request.name_place(row["repository"], row["other_path"]) for row in best])
+        names = join_names([request.name_place(row["repository"], row["other_path"]) for row in best])
         verb, both = "changes", "both"
         if len(best) > 1:
             verb, both = "change", "each of them"
@@ -210,7 +211,7 @@ def compare_interfaces(request: AnalysisRequest) -> Fact | None:
     subject = f"No public symbol of Go, Java, Python or TypeScript differs {span}"
     if rows:
         symbols = "public symbol differs" if len(rows) == 1 else "public symbols differ"
-        subject = f"**{len(rows):,}** {symbols} {span}: {_count_statuses(request, rows)}"
+        subject = f"**{len(rows):,}** {symbols} {span}: {_count_statuses(rows)}"
 
     return answer.fact(
         subject,
@@ -223,11 +224,11 @@ def compare_interfaces(request: AnalysisRequest) -> Fact | None:
     )
 
 
-def _count_statuses(request: AnalysisRequest, rows: list[Row]) -> str:
+def _count_statuses(rows: list[Row]) -> str:
     """Return how many symbols have each status: ``2 added, 1 removed and 4 changed``."""
     counts = Counter(row["status"] for row in rows)
     statuses = ("added", "removed", "changed", "moved")
-    return request.list_names([f"{counts[status]:,} {status}" for status in statuses if counts[status]])
+    return join_names([f"{counts[status]:,} {status}" for status in statuses if counts[status]])
 
 
 def _cite_symbol(row: Row) -> CitedLine:

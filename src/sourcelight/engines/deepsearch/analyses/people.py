@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sourcelight.core.markup import code, count_of
-from sourcelight.core.markup.counts import plural
+from sourcelight.core.markup.counts import join_names, plural
 from sourcelight.engines.deepsearch.analyses.requests import AnalysisRequest, Row, make_table
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows
 from sourcelight.engines.deepsearch.markdown import person_name
@@ -56,7 +56,7 @@ def _state_bus_factor(request: AnalysisRequest, row: Row, path: str) -> str:
     subject = code(row["repository"])
     if path:
         subject = request.name_place(row["repository"], path)
-    people = request.list_names([person_name(_name_of(owner)) for owner in row["owners"] or ()])
+    people = join_names([person_name(_name_of(owner)) for owner in row["owners"] or ()])
     about = "" if row["exact"] else "about "
     share = f"{about}{100 * row['share']:.1f} %"
     of_lines = count_of(row["lines"], "current line")
@@ -95,7 +95,7 @@ def list_inactive(request: AnalysisRequest) -> Fact | None:
         table.add((row["author"], row["commits"], f"{row['first_date']:%Y-%m-%d}", f"{row['last_date']:%Y-%m-%d}"))
 
     return answer.fact(
-        _state_inactive(request, regular, inactive, f"{since:%Y-%m-%d}"),
+        _state_inactive(regular, inactive, f"{since:%Y-%m-%d}"),
         unit="authors",
         rule=f"An author counts with at least {MIN_COMMITS} commits, merges included, under all addresses of the name; "
         f"bots don't count. The year ends with the newest commit of an author, {newest:%Y-%m-%d}. That somebody has "
@@ -105,7 +105,7 @@ def list_inactive(request: AnalysisRequest) -> Fact | None:
     )
 
 
-def _state_inactive(request: AnalysisRequest, regular: Sequence[Row], inactive: Sequence[Row], since: str) -> str:
+def _state_inactive(regular: Sequence[Row], inactive: Sequence[Row], since: str) -> str:
     """Return how many of the regular authors have no commit since a day, and their names."""
     condition = f"with at least {MIN_COMMITS} commits"
     if not inactive and len(regular) > 1:
@@ -116,7 +116,7 @@ def _state_inactive(request: AnalysisRequest, regular: Sequence[Row], inactive: 
     if not inactive:
         return subject
     names = [f"{person_name(row['author'])} (last on {row['last_date']:%Y-%m-%d})" for row in inactive]
-    return f"{subject}: {request.list_names(names)}"
+    return f"{subject}: {join_names(names)}"
 
 
 def _merge_addresses(rows: Sequence[Row]) -> list[Row]:
@@ -155,7 +155,7 @@ def count_people_by_year(request: AnalysisRequest) -> Fact | None:
         table.add((str(year), numbers.authors[year], numbers.new_authors[year], numbers.commits[year]))
 
     return answer.fact(
-        _state_best_year(request, years, counts, noun),
+        _state_best_year(years, counts, noun),
         unit=f"{noun}s",
         rule="Years are those of committer dates, in UTC. Merges count. An author is a name with all of its addresses; "
         "bots don't count. The last year may not be over.",
@@ -189,7 +189,7 @@ def _count_years(rows: Sequence[Row]) -> _YearNumbers:
     return _YearNumbers(Counter(year for year, _ in people), Counter(first_years.values()), commits)
 
 
-def _state_best_year(request: AnalysisRequest, years: range, counts: Counter[int], noun: str) -> str:
+def _state_best_year(years: range, counts: Counter[int], noun: str) -> str:
     """Return the year with the most authors or commits, and the numbers of the last years."""
     best = min(counts, key=lambda year: (-counts[year], year))
     number = f"**{counts[best]:,}** {noun if counts[best] == 1 else plural(noun)}"
@@ -200,4 +200,4 @@ def _state_best_year(request: AnalysisRequest, years: range, counts: Counter[int
     if len(years) == 1:
         return subject
     recent = [f"{counts[year]:,} in {year}" for year in years[-_RECENT_YEARS:] if year != best]
-    return f"{subject}; {request.list_names(recent)}"
+    return f"{subject}; {join_names(recent)}"

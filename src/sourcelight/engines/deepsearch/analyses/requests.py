@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from sourcelight.core.markup import code, join_words
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.question.lookups.analyses import AnalysisQuestion
 
@@ -133,13 +132,6 @@ class AnalysisRequest:
         if len(self.work.inquiry.pins) > 1:
             return f"{code(path)} of {code(repository)}"
         return code(path)
-
-    @staticmethod
-    def list_names(names: Sequence[str], limit: int = 3) -> str:
-        """List names in a sentence: all of a few, else the first ones and how many more there are."""
-        if len(names) <= limit:
-            return join_words(names)
-        return list_names(names, limit)
 
     @property
     def path_clause(self) -> str:

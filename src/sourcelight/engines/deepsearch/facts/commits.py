@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sourcelight.core.batches import persons
-from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup import code, count_of
+from sourcelight.core.markup.counts import join_names
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
@@ -211,7 +211,7 @@ def _list_people(work: Work, rows: Sequence[dict[str, Any]]) -> str:
     if len(by_name) < 2:
         return ""
     names = [f"{person_name(name)} ({number:,})" for name, number in by_name.most_common()]
-    return f": {join_words(names) if len(names) <= _MAX_PEOPLE else list_names(names, _MAX_PEOPLE)}"
+    return f": {join_names(names, _MAX_PEOPLE)}"
 
 
 def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
@@ -302,8 +302,12 @@ def people_of(rows: Sequence[dict[str, Any]]) -> dict[persons.Pair, list[dict[st
     """Return commits by person: by address after the mailmap, or by name without an address."""
     by_person: dict[persons.Pair, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        by_person[persons.person_key(row["author"], row["author_email"] or "")].append(row)
+        by_person[_person_of(row)].append(row)
     return by_person
+
+
+def _person_of(row: dict[str, Any]) -> persons.Pair:
+    return persons.person_key(row["author"], row["author_email"] or "")
 
 
 def people_table(rows: Sequence[dict[str, Any]]) -> Rows:
@@ -364,7 +368,7 @@ def count_authors(work: Work) -> Fact:
     # People can have commits in several repositories, so these counts don't add up (`adds_up`).
     per: dict[str, set[persons.Pair]] = defaultdict(set)
     for row in rows:
-        per[row["repository"]].add(persons.person_key(row["author"], row["author_email"] or ""))
+        per[row["repository"]].add(_person_of(row))
 
     fact.repositories = Counter({name: len(commits_of_person) for name, commits_of_person in per.items()})
     fact.tables = [people_table(rows)]

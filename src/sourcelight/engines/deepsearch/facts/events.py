@@ -328,22 +328,23 @@ def _find_line_change(work: Work) -> Fact | None:
         "useRegex": True,
     }
     answer = work.call("diff_search", arguments)
-    case = "case-sensitive"
-    if not answer.table.num_rows and not request.value:
+    is_other_case = not answer.table.num_rows and not request.value
+    if is_other_case:
         # People write names as a project does, and its code in small letters.
         arguments["pattern"] = f"(?i:{arguments['pattern']})"
-        answer, case = work.call("diff_search", arguments), "in any case"
+        answer = work.call("diff_search", arguments)
 
     rows = answer.table.to_pylist()
     fact.query = format_call("diff_search", arguments)
     fact.notes = limiting_notices(answer)
+    case = "in any case" if is_other_case else "case-sensitive"
     fact.rule = f"Searches changed lines for the text, {case}. A moved line counts as removed and added. {_NO_MERGES}"
 
     term_list = " or ".join(code(term.text) for term in request.terms)
     if request.value:
         term_list += f" set to {code(request.value)}"
 
-    if rows and case == "in any case":
+    if rows and is_other_case:
         term_list += " in another case"
 
     if is_of_tests:
@@ -374,7 +375,7 @@ def _find_line_change(work: Work) -> Fact | None:
         request, ignored=tuple(word for word in request.ignored if not is_file_of(row["path"], word))
     )
     if request.event == "removed":
-        fact.subject += _remaining_lines(work, fact.notes, case="no" if case == "in any case" else "yes")
+        fact.subject += _remaining_lines(work, fact.notes, case="no" if is_other_case else "yes")
 
     return fact
 

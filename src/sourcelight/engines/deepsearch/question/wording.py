@@ -43,8 +43,9 @@ def _ask_for_definition(match: re.Match[str]) -> str:
 def _ask_for_option(match: re.Match[str]) -> str:
     """Ask for the default of an option that isn't given; what happens if it is given stays as it is written."""
     is_given = match["state"].lower() not in {"omitted", "missing", "absent"} and "left" not in match["state"].lower()
-    is_negated = re.search(r"\b(?:no|not)\s|n['\u2019]?t\s", match[0][match.start("option") - 4 :]) is not None
-    return match[0] if is_given and not is_negated else f"what is the default of {match['option'].strip('`')}"
+    if is_given and not match["negation"] and not match["no"]:
+        return match[0]
+    return f"what is the default of {match['option'].strip('`')}"
 
 
 def _group_of(match: re.Match[str]) -> str:
@@ -187,9 +188,9 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         # "Which rate does it use if -rate isn't given?"
         re.compile(
-            r"^(?:what|which|how\s+(?:many|much|long))\b(?!\s+(?:happens|(?:does|will)\s+(?:\S+\s+){1,3}do)\b)[^,;]{1,120}?,?\s(?:if|when)\s+(?:no\s+|the\s+)?"
+            r"^(?:what|which|how\s+(?:many|much|long))\b(?!\s+(?:happens|(?:does|will)\s+(?:\S+\s+){1,3}do)\b)[^,;]{1,120}?,?\s(?:if|when)\s+(?:(?P<no>no\s+)|the\s+)?"
             r"(?P<option>`?--?[A-Za-z][\w-]*`?)(?:\s+(?:option|flag|argument|switch))?"
-            r"(?:\s+(?:isn['\u2019]?t|is\s+not|was\s+not|wasn['\u2019]?t|is))?\s+"
+            r"(?:\s+(?:(?P<negation>isn['\u2019]?t|is\s+not|was\s+not|wasn['\u2019]?t)|is))?\s+"
             r"(?P<state>given|passed|set|specified|provided|supplied|omitted|missing|absent|left\s+out)$",
             re.IGNORECASE,
         ),

@@ -12,6 +12,7 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import asks_yes_or_no
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_key
 from sourcelight.engines.deepsearch.lookups.builds.workflows import MAX_FILES, MAX_LINE, MAX_LINES, WORKFLOWS
 from sourcelight.engines.deepsearch.lookups.manifests import normalize
@@ -128,7 +129,7 @@ def _find_unused(
 ) -> Finding | None:
     """Return that the workflow which a yes-or-no question names doesn't have an action in any line; else None."""
     is_of_one = len(selected) == 1 and count > 1
-    if not is_of_one or notes or re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is None:
+    if not is_of_one or notes or not asks_yes_or_no(work.inquiry.question):
         return None
 
     workflow = selected[0]

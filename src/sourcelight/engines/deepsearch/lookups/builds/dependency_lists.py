@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 
 from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
+    cite_lines,
     is_repository,
     list_manifests,
     state_requirement,
@@ -176,7 +177,7 @@ def _state_list(
     path = manifest.path
     statements = [state_requirement(work, texts, manifest, requirement) for requirement in requirements]
     lines_cited = sorted({requirement.line for requirement in required[:_MAX_LISTED]})
-    proofs = join_evidence([texts.evidence(manifest.target, path, line, line, "read", 1.0) for line in lines_cited])
+    proofs = cite_lines(texts, manifest.target, path, lines_cited)
     distinct = list(dict.fromkeys(requirement.name for requirement in required))
     names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
     among = ", including" if len(distinct) > _MAX_LISTED else ":"

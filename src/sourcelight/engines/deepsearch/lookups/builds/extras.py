@@ -7,11 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.core.markup import code, join_words
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
-from sourcelight.engines.deepsearch.lookups.builds.manifest_files import Manifest, list_manifests, state_requirement
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
+    Manifest,
+    asks_yes_or_no,
+    cite_lines,
+    list_manifests,
+    state_requirement,
+)
 from sourcelight.engines.deepsearch.lookups.manifests import (
     PARTLY_READ,
     Requirement,
@@ -64,10 +70,8 @@ def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the packages of an extra or a feature, or that there is none; without a name, the names of all extras."""
     texts = FileTexts(work.context)
     queries: list[str] = []
-    manifests = [
-        manifest for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ) if manifest.rank <= 1
-    ]
-    with_extras = [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).names]
+    manifests = _manifests_of_project(work, texts, queries, notes)
+    with_extras = _with_extras(manifests)
     if not name:
         return _list_names(texts, with_extras[0], queries, notes) if with_extras else None
 
@@ -116,7 +120,7 @@ def list_feature(work: Work, name: str, notes: list[str]) -> Finding | None:
             key, *enabled = values
             path = manifest.path
             lines = sorted({value.line for value in values})
-            proofs = join_evidence([texts.evidence(manifest.target, path, line, line, "read", 1.0) for line in lines])
+            proofs = cite_lines(texts, manifest.target, path, lines)
             names = [code(value.key) for value in enabled]
             effect = f", which enables {join_words(names)}" if names else ", which enables nothing else"
             findings.append(Statement(f"{code(path)} defines the feature {code(key.key)}{effect}", proofs))
@@ -132,10 +136,8 @@ def find_in_extra(work: Work, extra: str, package: str, asks: str, notes: list[s
     """Return whether an extra lists a package, and its version; None where that isn't certain."""
     texts = FileTexts(work.context)
     queries: list[str] = []
-    manifests = [
-        manifest for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ) if manifest.rank <= 1
-    ]
-    with_extras = [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).names]
+    manifests = _manifests_of_project(work, texts, queries, notes)
+    with_extras = _with_extras(manifests)
     of_extra = [(extras, items) for extras in with_extras if (items := extras.find(extra)) is not None]
     if not of_extra:
         return _find_no_extra(texts, extra, manifests, with_extras, queries, notes)
@@ -144,8 +146,7 @@ def find_in_extra(work: Work, extra: str, package: str, asks: str, notes: list[s
         requirement = next((item for item in items if item.line and is_called(item, package)), None)
         if requirement is not None:
             statement = state_requirement(work, texts, extras.manifest, requirement)
-            is_yes_or_no = re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is not None
-            text = f"Yes: {statement.text}" if is_yes_or_no else statement.text
+            text = f"Yes: {statement.text}" if asks_yes_or_no(work.inquiry.question) else statement.text
             return Finding(
                 Statement(text, statement.evidence), "dependency", queries=[join_queries(queries)], notes=notes
             )
@@ -161,6 +162,15 @@ def find_in_extra(work: Work, extra: str, package: str, asks: str, notes: list[s
 
     text = f"No: {code(of_extra[0][0].manifest.path)} does not list {code(package)} for the extra {code(extra)}"
     return Finding(Statement(text), "dependency", queries=[join_queries(queries)], is_negative=True)
+
+
+def _manifests_of_project(work: Work, texts: FileTexts, queries: list[str], notes: list[str]) -> list[Manifest]:
+    return [manifest for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ) if manifest.rank <= 1]
+
+
+def _with_extras(manifests: Sequence[Manifest]) -> list[_Extras]:
+    """Return the extras of each manifest that has any."""
+    return [extras for manifest in manifests if (extras := _read_extras(manifest, _OPTIONAL)).names]
 
 
 def _read_extras(manifest: Manifest, prefix: str) -> _Extras:
@@ -193,7 +203,7 @@ def _list_names(
     noun = "extra" if len(names) == 1 else "extras"
     text = f"{code(manifest.path)} defines {beginning}the {noun} {join_words(names)}"
     lines = sorted({*(item.line for items in extras.items.values() for item in items), *extras.empty.values()})
-    proofs = join_evidence([texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0) for line in lines])
+    proofs = cite_lines(texts, manifest.target, manifest.path, lines)
     return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
 
 
@@ -212,7 +222,7 @@ def _state_items(
     among = ", among others:" if len(items) > _MAX_LISTED else ""
     text = f"{code(manifest.path)} lists{among} {join_words(packages)} {purpose}"
     lines = sorted({item.line for item in items})
-    proofs = join_evidence([texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0) for line in lines])
+    proofs = cite_lines(texts, manifest.target, manifest.path, lines)
     return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
 
 

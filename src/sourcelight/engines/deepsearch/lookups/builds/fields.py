@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
+    cite_lines,
     is_own,
     list_manifests,
     own_first,
@@ -139,7 +140,7 @@ def _state(
 ) -> Statement | None:
     """State the fields of one manifest, with their lines."""
     lines = sorted({field.line for field in fields[:_MAX_LISTED]})
-    proofs = join_evidence([texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0) for line in lines])
+    proofs = cite_lines(texts, manifest.target, manifest.path, lines)
     path = code(manifest.path)
     names = join_words([code(field.key) for field in fields[:_MAX_LISTED]])
     among = ", among others:" if len(fields) > _MAX_LISTED else ""

@@ -6,10 +6,11 @@ import re
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import asks_yes_or_no, cite_lines
 from sourcelight.engines.deepsearch.lookups.manifests import LOCK_FILES, LockedVersion, read_locked
 from sourcelight.engines.search import Target
 
@@ -65,7 +66,7 @@ def find_locked(work: Work, name: str, notes: list[str], *, is_exact: bool = Fal
 
     statements = [_state(texts, *entry) for entry in entries]
     first = statements[0]
-    if is_exact and re.match(r"\W*(?:does|do|is|are)\b", work.inquiry.question, re.IGNORECASE) is not None:
+    if is_exact and asks_yes_or_no(work.inquiry.question):
         first = Statement(f"Yes: {first.text}", first.evidence)
 
     finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=notes, heading="Other lock files")
@@ -80,5 +81,5 @@ def _state(texts: FileTexts, target: Target, path: str, versions: list[LockedVer
     shown_versions = join_words([code(locked.version) for locked in selected[:MAX_NAMED]])
     among = ", among others" if len(selected) > MAX_NAMED else ""
     lines = [number for locked in selected[:MAX_NAMED] for number in sorted({locked.line, locked.version_line})]
-    proofs = join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines])
+    proofs = cite_lines(texts, target, path, lines)
     return Statement(f"{code(path)} lists {code(selected[0].name)} {shown_versions}{among}", proofs)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import Statement
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
@@ -30,6 +30,7 @@ _MAX_MANIFESTS = 200
 """Manifests that are read: a monorepo has hundreds, and each is parsed."""
 _MAX_VERSION_CHARACTERS = 300
 """Characters behind the name of a package in which its version is looked for."""
+_YES_OR_NO = re.compile(r"\W*(?:does|do|is|are)\b", re.IGNORECASE)
 _GIVEN_BY_CODE = re.compile(r"[,%:]\s*[A-Za-z_@][\w.]*(?:\([\w., ]*\))?\s*(?:[,})\]]|$)|\$[\w{(]")
 """A variable or a function that gives a version: the package has one, although the line doesn't say which."""
 _TEST_DIRECTORY = re.compile(
@@ -106,6 +107,16 @@ def list_manifests(
 
     if len(rows) > _MAX_MANIFESTS:
         notes.append(f"Only the first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
+
+
+def cite_lines(texts: FileTexts, target: Target, path: str, lines: Iterable[int]) -> tuple[FileEvidence, ...]:
+    """Cite lines of a manifest or a lock file; consecutive ones together."""
+    return join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines])
+
+
+def asks_yes_or_no(question: str) -> bool:
+    """Return whether "Yes" or "No" may begin the answer to a question about packages."""
+    return _YES_OR_NO.match(question) is not None
 
 
 def _place_in_order(path: str) -> tuple[Any, ...]:

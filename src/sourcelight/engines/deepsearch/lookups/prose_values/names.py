@@ -14,6 +14,8 @@ default def dflt initial init value val config cfg conf setting settings option 
 """
 _UNITS = frozenset(_UNITS_TEXT.split())
 """Parts of names that say how a value is measured or used, rather than what it is."""
+_LOOSE = FRAME - VERBS - {"key", "keys"}
+"""Words of the form of a question that a name may have, too. `levelKey` names a level in a record, and is no level."""
 _SHORT_FORMS: Mapping[str, str] = {
     "separator": "sep delim delimiter", "delimiter": "sep delim separator", "column": "col", "directory": "dir folder",
     "folder": "dir directory", "number": "num", "length": "len", "maximum": "max", "minimum": "min",
@@ -107,14 +109,7 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
 
         # In the name of another value, a word such as "file", or of the repository's name, is a difference as any.
         is_loose = question.is_default or bool(question.bound)
-        if (
-            matching
-            or part in _UNITS
-            or part in question.nouns
-            or part in _GLUE
-            # `levelKey` is the name under which a level is written, and no level.
-            or (is_loose and part in FRAME - VERBS - {"key", "keys"})
-        ):
+        if matching or part in _UNITS or part in question.nouns or part in _GLUE or (is_loose and part in _LOOSE):
             continue
 
         if (part in FUNCTION_WORDS and part not in _LIMITING and len(part) > 1) or (
