@@ -37,7 +37,6 @@ LONG_MODULES = {
     # Tables, and lists of what one thing can be.
     "core.errors": "all errors, so that one table restores them by name",
     "core.query.language_table": "a table: one language a line",
-    "engines.deepsearch.evidence.claims": "the table of sentences, which is data",
     "engines.deepsearch.facts.unparsed_definitions": "the forms of definitions, a line or two for each language",
     "engines.execution.advice.proposals": "all proposals to change a query, in the order in which they are tried",
     # One grammar, language or file format each.

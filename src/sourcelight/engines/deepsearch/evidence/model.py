@@ -199,3 +199,33 @@ class Finding:
     is_negative: bool = False
     lists_uses: bool = False
     condition: str = ""
+
+
+INSTEAD_OF_SENTENCE = "Most relevant: three locations"
+"""The part of an answer that replaces most sentences without their proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A kind of sentence.
+
+    Attributes
+    ----------
+    forms
+        Templates of the sentence: `…` in backquotes is a name, a path or a line of code, and … any words.
+    proof
+        ``lines``: it cites lines with the name of its subject. ``commit``: it cites a commit. ``search``: a complete
+        search without a result. ``count``: a search or a call that reproduces the number.
+    holds
+        What must be true of the repository.
+    otherwise
+        The sentence to state if that isn't certain.
+    made_by
+        Functions that make such sentences, by module of `facts` or `lookups`.
+    """
+
+    forms: Sequence[str]
+    proof: str
+    holds: str
+    otherwise: str
+    made_by: Sequence[str] = field(default=())
