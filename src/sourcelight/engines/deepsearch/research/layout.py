@@ -46,8 +46,7 @@ _MAX_FOLLOW_UPS = 3
 _MAX_QUESTION_CHARACTERS = 200
 """Maximum characters of the question that are repeated: it may be a whole issue."""
 
-_NO_WORD = "No direct answer found: no searched file shares a word with the question."
-_NO_WORD_SHORT = "No direct answer found."
+_NO_WORD = "No direct answer found."
 _NO_ANSWER = "No direct answer found: few words of the question occur together."
 
 
@@ -184,10 +183,7 @@ def lay_out(
     draft.confident = is_counted or (is_read and not findings.weak)
     past = findings.past.commits if findings.past is not None else []
     if lead:
-        for text in _lead(findings, past, draft.ledger, unread):
-            # Names that became scope were not searched for: nothing is said of the whole question.
-            is_about_scope = text == _NO_WORD and inquiry.scope.parts
-            draft.parts.append(Paragraph(_NO_WORD_SHORT if is_about_scope else text))
+        draft.parts.extend(Paragraph(text) for text in _lead(findings, past, draft.ledger, unread))
 
         if not findings.weak and HOW.match(inquiry.question):
             steps = _steps(findings, draft.ledger)
