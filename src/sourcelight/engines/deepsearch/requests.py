@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.pins import Pins, PreviousTurn, pin_filters
+from sourcelight.engines.deepsearch.question.courtesy import bare_question
 from sourcelight.engines.deepsearch.question.scope import NamedScope, QuestionScope, RepositoryNames, read_scope
 from sourcelight.engines.tools import ToolContext
 
@@ -103,6 +104,7 @@ def open_inquiry(
     QueryError, ToolError
         As `pin_filters`.
     """
+    text = bare_question(text)
     requested_scope = requested_scope or NamedScope()
     pins: Pins | None = None
     try:
