@@ -113,6 +113,22 @@ def test_a_query_that_cannot_run_says_why_and_stays_in_the_box(service: Service)
     assert 'value="/(/"' in page
 
 
+@pytest.mark.parametrize("kind", ["bogus", "codycontext", "regex", "<b>"])
+def test_an_unknown_pattern_type_is_refused_and_not_read_as_another(service: Service, kind: str) -> None:
+    for path in ("/search", "/search/export"):
+        answer = get(service, path, q="needle", patternType=kind)
+        assert answer.status_code == 400, path
+        assert f'unrecognized patternType "{kind}"' in text_of(answer.text), path
+    assert "<b>" not in answer.text
+
+
+def test_a_query_is_not_cut(service: Service) -> None:
+    query = "needle " + "x" * 12_000 + " OR def"
+    answer = get(service, "/search", q=query)
+    assert "1 match" in text_of(answer.text), "the end of the query has the only term that matches"
+    assert query in unescape(answer.text)
+
+
 def test_hostile_text_stays_text(service: Service) -> None:
     for query in ("needle", "type:commit add", "type:diff needle", ACT, f'"{ACT}"', "type:path a<img"):
         for path in ("/search", "/search/live"):

@@ -137,9 +137,11 @@ def page(
 
 def _bar(prefix: str, query: str, kind: str) -> str:
     """Return the bar at the top of every page: home and the query box."""
+    # A type without a label, such as `structural` in the address of another service, stays chosen.
+    labels = _PATTERN_TYPES if kind in {*_PATTERN_TYPES, "standard"} else {**_PATTERN_TYPES, escape(kind): escape(kind)}
     options = ""
-    for value, label in _PATTERN_TYPES.items():
-        selected = " selected" if value == kind else ""
+    for value, label in labels.items():
+        selected = " selected" if value == escape(kind) else ""
         options += f'<option value="{value}"{selected}>{label}</option>'
 
     base = escape(prefix)

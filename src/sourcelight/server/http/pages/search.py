@@ -52,8 +52,7 @@ MAX_EXPORTED = 10_000
 _TICK_S = 0.25
 """Seconds between two states of a live search: each has the whole HTML of the results."""
 
-_PATTERN_TYPES = ("standard", "keyword", "regexp", "literal", "ast-grep", "nls")
-_MAX_QUERY_CHARS = 10_000
+_MAX_TYPE_CHARS = 40
 _FORMATS = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
@@ -80,7 +79,7 @@ class PageQuery:
 
     @classmethod
     def parse(cls, query_string: str) -> PageQuery:
-        """Read the parameters; the first of a repeated name counts, and unknown values are left out."""
+        """Read the parameters; the first of a repeated name counts."""
         values: dict[str, str] = {}
         for name, value in parse_qsl(query_string, errors="replace"):
             values.setdefault(name, value)
@@ -88,11 +87,15 @@ class PageQuery:
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> PageQuery:
-        """Read the fields of a form; unknown values are left out."""
-        kind, export_format = values.get("patternType", ""), values.get("format", "csv")
+        """Read the fields of a form.
+
+        A query that is too long and an unknown pattern type stay as they are, so that the search refuses them: the
+        results of half a query, or of another reading of it, would look like the answer. An unknown format is CSV.
+        """
+        export_format = values.get("format", "csv")
         return cls(
-            query=values.get("q", "")[:_MAX_QUERY_CHARS],
-            pattern_type=kind if kind in _PATTERN_TYPES else "",
+            query=values.get("q", ""),
+            pattern_type=values.get("patternType", "")[:_MAX_TYPE_CHARS],
             waits=values.get("wait") == "1",
             format=export_format if export_format in _FORMATS else "csv",
         )
