@@ -430,9 +430,49 @@ def test_what_is_not_json_is_a_protocol_error() -> None:
 
 _GOOD = {"type": "content", "repository": "r", "path": "p"}
 _LINE = {"line": "tide", "lineNumber": 3, "offsetAndLengths": [[0, 4]]}
+_CHUNK = {"content": "tide\nwind", "contentStart": {"offset": 0, "line": 3, "column": 0}}
+
+
+def _range(first: int, last: int) -> dict[str, dict[str, int]]:
+    return {
+        "start": {"offset": 0, "line": first, "column": 0},
+        "end": {"offset": 4, "line": last, "column": 4},
+    }
+
+
 _BAD: dict[str, tuple[bytes, str]] = {
     "a line beyond 32 bits": (
         json.dumps(_GOOD | {"lineMatches": [_LINE | {"lineNumber": 99_999_999_999}]}).encode(),
+        "a number out of range",
+    ),
+    "a line before the first": (
+        json.dumps(_GOOD | {"lineMatches": [_LINE | {"lineNumber": -5}]}).encode(),
+        "a number out of range",
+    ),
+    "a span before its line": (
+        json.dumps(_GOOD | {"lineMatches": [_LINE | {"offsetAndLengths": [[-1, 2]]}]}).encode(),
+        "a number out of range",
+    ),
+    "a chunk before the file": (
+        json.dumps(
+            _GOOD | {"chunkMatches": [_CHUNK | {"contentStart": {"offset": 0, "line": -3, "column": 0}}]}
+        ).encode(),
+        "a number out of range",
+    ),
+    "a range after its chunk": (
+        json.dumps(_GOOD | {"chunkMatches": [_CHUNK | {"ranges": [_range(30, 31)]}]}).encode(),
+        "a number out of range: no range lies in",
+    ),
+    "a chunk without a range": (
+        json.dumps(_GOOD | {"chunkMatches": [_CHUNK | {"ranges": []}]}).encode(),
+        "a number out of range: no range lies in",
+    ),
+    "a range that ends before it starts": (
+        json.dumps(_GOOD | {"chunkMatches": [_CHUNK | {"ranges": [_range(4, 3)]}]}).encode(),
+        "a number out of range: no range lies in",
+    ),
+    "a definition before the file": (
+        json.dumps(_GOOD | {"type": "symbol", "symbols": [{"name": "x", "url": "", "line": -7}]}).encode(),
         "a number out of range",
     ),
     "no path": (json.dumps({"type": "content", "repository": "r", "lineMatches": [_LINE]}).encode(), "no path"),

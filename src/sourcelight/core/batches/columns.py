@@ -113,6 +113,13 @@ def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: AnyArray | None 
     return starts.take(pa.array(take)), ends.take(pa.array(take))
 
 
+def refuse_negative(*positions: AnyArray) -> None:
+    """Raise OverflowError for a negative number among lines, columns or lengths that a service sent."""
+    for numbers in positions:
+        if len(numbers) and numbers.min() < 0:
+            raise OverflowError(f"{numbers.min()} is no position")
+
+
 def int32(values: Any) -> Array:
     """Return a column of 32-bit numbers.
 

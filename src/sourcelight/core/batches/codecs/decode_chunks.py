@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import Int64Array
+from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.core.batches.codecs.wire_columns import LineColumns
 from sourcelight.core.batches.columns import (
     CodePoints,
@@ -30,6 +30,7 @@ from sourcelight.core.batches.columns import (
     distinct,
     int32,
     lists,
+    refuse_negative,
     repeats,
     strings,
     text_of,
@@ -93,6 +94,8 @@ class ChunkRows:
         ------
         OverlappingRanges
             If ranges lie over each other so often that they can't be matches.
+        OverflowError
+            If a position is negative, or no range of a record lies in the lines that were sent, so it has no row.
         """
         if not self._texts:
             return None
@@ -102,7 +105,10 @@ class ChunkRows:
         first = np.asarray(self._first)
         offset = np.asarray(self._offsets)
         chunk_of_range = repeats(np.asarray(self._counts))
-        line_ranges = _LineRanges(chunk_of_range, self._starts.arrays(), self._ends.arrays(), first, lines)
+        starts, ends = self._starts.arrays(), self._ends.arrays()
+        refuse_negative(first, starts.line, starts.column, ends.line, ends.column)
+        line_ranges = _LineRanges(chunk_of_range, starts, ends, first, lines)
+        self._refuse_rowless(line_ranges.chunk)
         if not len(line_ranges.line):
             return None
 
@@ -137,6 +143,18 @@ class ChunkRows:
             **self._lines.columns(take),
         }
         return columns, take
+
+    def _refuse_rowless(self, chunk: AnyArray) -> None:
+        """Raise OverflowError for a record without a row; the ranges of a truncated chunk may lie in the rest.
+
+        `chunk` is the chunk of each line range.
+        """
+        record = repeats(np.asarray(self._sizes))
+        has_row = np.zeros(len(self._sizes), bool)
+        has_row[record[chunk]] = True
+        needs_row = record[~np.array(self._truncated)]
+        if not has_row[needs_row].all():
+            raise OverflowError("no range lies in the lines that were sent")
 
 
 @dataclass(frozen=True, slots=True)

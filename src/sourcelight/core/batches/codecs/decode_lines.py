@@ -18,6 +18,7 @@ from sourcelight.core.batches.columns import (
     FileColumns,
     int32,
     lists,
+    refuse_negative,
     repeats,
     strings,
     text_of,
@@ -93,6 +94,7 @@ class LineRows:
             return None
 
         take = repeats(np.asarray(self._sizes))
+        refuse_negative(np.asarray(self._numbers), np.asarray(self._spans))
         lines = self._make_lines()
         order = _sorted_order(lines.numbers, take)
         if order is not None:

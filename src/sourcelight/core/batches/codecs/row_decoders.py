@@ -140,6 +140,8 @@ def _symbols(records: list[WireRecord]) -> tuple[Columns, AnyArray] | None:
 
 def _symbol_line(symbol: WireSymbol) -> int | None:
     if symbol.line is not None:
+        if symbol.line < 0:
+            raise OverflowError(f"{symbol.line} is no line")
         return symbol.line
     match = _SYMBOL_PLACE.search(symbol.url)
     if match is None:
