@@ -41,9 +41,9 @@ _TICKS = re.compile(r"`+")
 """A run of backticks."""
 
 # Renderers beyond CommonMark support bare addresses, formulas, attributes and more; `!` and `&` depend on the next
-# characters.
-_SPECIAL = re.compile(r"[\\`*\[\]|$~{}]|&(?=[#\w])|!(?=\[|$)|(?<![^\W_])_|_(?![^\W_])")
-"""Characters to escape: the asterisks of ``*this*``, the ``&`` of ``&lt;``; not the ``_`` of ``a_b``."""
+# characters. Some take the `==` of a highlight before the backticks of code, and cut the code in two.
+_SPECIAL = re.compile(r"[\\`*\[\]|$~{}^]|=(?==)|(?<==)=|&(?=[#\w])|!(?=\[|$)|(?<![^\W_])_|_(?![^\W_])")
+"""Characters to escape: the asterisks of ``*this*``, the ``&`` of ``&lt;``, ``==``; not the ``_`` of ``a_b``."""
 
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{0,30}://|www\.|(?:mailto|xmpp):)[^\s<>`\[\]|]+|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+",
