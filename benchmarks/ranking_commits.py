@@ -199,7 +199,7 @@ class Methods:
     def _terms(self, row: Row) -> Sequence[str]:
         scores = np.zeros(self.collection.files)
         for term in _without_joined(analyze(row.text)).terms:
-            entries = self.collection.entries(term)
+            entries = self.collection.read_entries(term)
             if entries is not None:
                 np.add.at(scores, self.collection.file_of[entries[0]], entries[1])
         return self._first(scores)
@@ -207,7 +207,7 @@ class Methods:
     def _bm25(self, row: Row) -> Sequence[str]:
         terms = _without_joined(analyze(row.text)).terms
         words = score(self.collection, terms, Weights(definition=0, path=0), Cancellation())
-        return self._first(np.maximum.reduceat(words.chunks, self.collection.first))
+        return self._first(np.maximum.reduceat(words.chunks, self.collection.first_chunks))
 
     def _first(self, scores: NDArray[np.float64]) -> Sequence[str]:
         paths = [self.terms_index.snapshot.view.path(int(f)) for block in self.collection.blocks for f in block.files]

@@ -58,7 +58,7 @@ def rank_plain(question: str, terms_indexes: list[OpenedTerms]) -> Any:
     scores = np.zeros(collection.chunks)
     norm, _ = collection.norms(0.5)
     for term, weight in analyze(question).terms.items():
-        entries = None if term.startswith("=") else collection.entries(term)
+        entries = None if term.startswith("=") else collection.read_entries(term)
         if entries is None:
             continue
         numbers, times, _ = entries

@@ -23,6 +23,7 @@ from sourcelight.engines.execution.natural_language import RankedSearch, rank, s
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.bm25 import Weights, score
+from sourcelight.engines.search.ranking.chunk_definitions import definition_names
 from sourcelight.engines.search.ranking.collection import make_collection
 from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, terms_of
 from sourcelight.repos import Viewer, resolve
@@ -177,7 +178,7 @@ def test_scores_are_those_of_the_formula(engine: LocalEngine, revision: str) -> 
     mine: dict[tuple[str, int], float] = {}
     for number, block in enumerate(collection.blocks):
         for chunk in range(block.chunks):
-            row = chunk if block.source is None else int(block.source[chunk])
+            row = block.row_of(chunk)
             path = terms_index.snapshot.view.path(int(block.files[block.file_of[chunk]]))
             mine[path, int(block.table.begin_line[row])] = float(scores.chunks[collection.chunk_base[number] + chunk])
     expected = naive_scores(engine, target, terms)
@@ -193,13 +194,13 @@ def test_chunks_have_the_definitions_that_begin_in_their_lines(engine: LocalEngi
     target = Target(repository, revision, resolve(repository, revision or "HEAD"))
     engine.update_terms([target], Cancellation())
     collection = make_collection([engine.terms.open(target)], [None])
-    names = collection.definition_names(np.arange(collection.chunks))
+    names = definition_names(collection, np.arange(collection.chunks))
     assert len(names) == collection.chunks
     for number, block in enumerate(collection.blocks):
         symbols = collection.symbols_of(number)
         assert symbols is not None
         for chunk in range(block.chunks):
-            row = chunk if block.source is None else int(block.source[chunk])
+            row = block.row_of(chunk)
             first, last = block.lines_of(row)
             definitions = symbols.definitions(int(block.table.chunk_doc[row]))
             expected = [

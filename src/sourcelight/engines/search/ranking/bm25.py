@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
-from sourcelight.engines.search.ranking.collection import ChunkCollection, CollectionScores
+from sourcelight.engines.search.ranking.collection import ChunkCollection, TermChunks
 
 _NO_NUMBERS = np.zeros(0, dtype=np.int64)
 
@@ -111,7 +111,7 @@ class WordScores:
         if not len(self._up_to):
             return np.zeros(0, dtype=np.bool_)
         # A prefix sum gives the count of each file by two look-ups, without a loop over files.
-        scored_up_to = self._up_to.take(self.collection.first[1:] - 1)
+        scored_up_to = self._up_to.take(self.collection.first_chunks[1:] - 1)
         is_reached: BoolArray = np.diff(scored_up_to, prepend=0, append=self.matched) > 0
         return is_reached
 
@@ -140,7 +140,7 @@ class WordScores:
         """Return the second and the third best chunk score of some files, ascending; each file has a chunk."""
         collection = self.collection
         scores = self.chunks.take(chunks_of(collection, files))
-        sizes = collection.counts.take(files)
+        sizes = collection.chunk_counts.take(files)
         starts = sizes.cumsum() - sizes
         best_scores = []
         for _ in range(2 if len(files) else 0):
@@ -157,12 +157,11 @@ class WordScores:
         """Score some files, ascending, as if each were one text: BM25 with the counts of all their chunks."""
         collection, k1 = self.collection, self.weights.k1
         scores: Float64Array = np.zeros(len(files))
-        first_chunks = collection.first.take(files)
-        end_chunks = first_chunks + collection.counts.take(files)
+        first_chunks = collection.first_chunks.take(files)
+        end_chunks = first_chunks + collection.chunk_counts.take(files)
 
         # Norms of whole files, not of chunks: their mean length is another one.
-        _, file_norms = collection.norms(self.weights.b)
-        norms = file_norms.take(files)
+        norms = collection.norms(self.weights.b).files.take(files)
         for posting in self.postings.values():
             # Entries of a term ascend by chunk, and chunks of a file are adjacent: its entries are one run.
             first_entries = posting.chunks.searchsorted(first_chunks)
@@ -183,13 +182,11 @@ def count_chunks_with(
     chunk_counts = {}
     for term in terms:
         cancellation.check()
-        entries = collection.entries(term)
-        chunks = _NO_NUMBERS
-        if entries is not None:
-            chunks, _, _ = entries
+        entries = collection.read_entries(term)
+        chunks = _NO_NUMBERS if entries is None else entries.chunks
         chunk_counts[term] = len(chunks)
 
-        paths = collection.in_paths(term) if weights.path else None
+        paths = collection.files_with(term) if weights.path else None
         if paths is not None:
             files, _ = paths
             path_chunks = chunks_of(collection, files)
@@ -283,18 +280,18 @@ class _TermScorer:
         self._weights = weights
         self._buffer = buffer
         self._global_counts = global_counts
-        self._chunk_norms, _ = collection.norms(weights.b)
-        self._chunks_of_all, _ = collection.of_all
+        self._chunk_norms = collection.norms(weights.b).chunks
+        self._chunks_of_all = collection.total_size.chunks
         self._file_scores = np.zeros(collection.files)
         self._idf: dict[str, float] = {}
         self._postings: dict[str, TermPosting] = {}
 
-    def add(self, term: str, weight: float, entry: CollectionScores, *, is_related: bool = False) -> None:
+    def add(self, term: str, weight: float, entry: TermChunks, *, is_related: bool = False) -> None:
         """Add the score of a term to all chunks that have it in their text, and to all files with it in the path.
 
         A related term counts in texts alone: its look-ups in paths would cost more than they add.
         """
-        file_weights = self._collection.in_paths(term) if self._weights.path and not is_related else None
+        file_weights = self._collection.files_with(term) if self._weights.path and not is_related else None
         if not entry.size and file_weights is None:
             return
 
@@ -312,7 +309,7 @@ class _TermScorer:
             self._idf[term] = idf
             self._postings[term] = TermPosting(factor, texts.chunks, texts.counts, files, texts.chunks_with_definition)
 
-    def _read_texts(self, entry: CollectionScores) -> _TextEntries:
+    def _read_texts(self, entry: TermChunks) -> _TextEntries:
         """Read the entries of a term into the buffer, where they remain until it is cleared."""
         chunks, counts, definitions = self._buffer.entries(entry.size)
         entry.write(chunks, counts, definitions)
@@ -365,7 +362,7 @@ class _TermScorer:
         collection, chunks = self._collection, self._buffer.scores
         files = (self._file_scores > 0.0).nonzero()[0]
         if len(files):
-            path_scores = self._file_scores.take(files).repeat(collection.counts.take(files))
+            path_scores = self._file_scores.take(files).repeat(collection.chunk_counts.take(files))
             chunks[chunks_of(collection, files)] += path_scores
 
         idf = self._idf
@@ -378,8 +375,8 @@ class _TermScorer:
 
 def chunks_of(collection: ChunkCollection, files: Int64Array) -> Int64Array:
     """Return the chunks of some files, file by file."""
-    counts: Int64Array = collection.counts.take(files)
-    first_chunks = (collection.first.take(files) - counts.cumsum() + counts).astype(np.int64)
+    counts: Int64Array = collection.chunk_counts.take(files)
+    first_chunks = (collection.first_chunks.take(files) - counts.cumsum() + counts).astype(np.int64)
     chunks: Int64Array = np.arange(int(counts.sum()), dtype=np.int64) + first_chunks.repeat(counts)
     return chunks
 

@@ -238,7 +238,7 @@ def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -
     if min_score <= 0.0:
         best_of_files: Float64Array = words.chunks
         if collection.chunks:
-            best_of_files = np.maximum.reduceat(words.chunks, collection.first)
+            best_of_files = np.maximum.reduceat(words.chunks, collection.first_chunks)
         return np.arange(collection.files), best_of_files
 
     # Chunks are numbered file by file, so the files ascend, and each is one run.
@@ -247,7 +247,7 @@ def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -
     if len(other_files):
         files = np.union1d(files, other_files)
 
-    sizes = collection.counts.take(files)
+    sizes = collection.chunk_counts.take(files)
     best = np.maximum.reduceat(words.chunks.take(chunks_of(collection, files)), sizes.cumsum() - sizes)
     return files, best
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.engines.search.ranking.bm25 import WordScores, idf_of
+from sourcelight.engines.search.ranking.chunk_definitions import definition_names
 from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.question import RankQuery
@@ -73,7 +74,7 @@ def name_scores(collection: ChunkCollection, words: WordScores, question: RankQu
 
 def _term_weights(collection: ChunkCollection, words: WordScores, question: RankQuery) -> Mapping[str, float]:
     """Return the weight of each plain term of a question times its inverse frequency."""
-    absent = idf_of(collection.of_all[0], 0)
+    absent = idf_of(collection.total_size.chunks, 0)
     weights: dict[str, float] = {}
     for term, weight in question.terms.items():
         # The words of a joined form are terms of their own already.
@@ -103,7 +104,7 @@ def definition_name_scores(
     # Names repeat over files, such as `main`, so each is scored once.
     shares: dict[bytes, float] = {}
     files = collection.file_of.take(chunks).tolist()
-    for file, names in zip(files, collection.definition_names(chunks), strict=True):
+    for file, names in zip(files, definition_names(collection, chunks), strict=True):
         for name in names:
             value = shares.get(name)
             if value is None:

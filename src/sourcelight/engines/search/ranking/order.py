@@ -10,6 +10,7 @@ import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.engines.search.ranking.bm25 import WordScores, run_starts
+from sourcelight.engines.search.ranking.chunk_definitions import definition_names
 from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.file_scores import CHUNK, ROUNDING_FACTOR, FileLists
 from sourcelight.engines.search.ranking.model import (
@@ -257,7 +258,7 @@ class RankOrder:
         position_of = {file: position for position, file in enumerate(files)}
         # Ascending, so that the names of each block are read in one call.
         ascending = np.array(sorted(chunk for chunk, _ in selected), dtype=np.int64)
-        names_by_chunk = dict(zip(ascending.tolist(), self.collection.definition_names(ascending), strict=True))
+        names_by_chunk = dict(zip(ascending.tolist(), definition_names(self.collection, ascending), strict=True))
         described_chunks = []
         for chunk, value in selected:
             number, row = self.collection.table_chunk(chunk)

@@ -9,7 +9,7 @@ from sourcelight.core.arrays import BoolArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Weights, count_chunks_with, score
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
-from sourcelight.engines.search.ranking.collection import ChunkCollection, make_collection
+from sourcelight.engines.search.ranking.collection import ChunkCollection, CollectionSize, make_collection
 from sourcelight.engines.search.ranking.file_scores import (
     defining_files,
     file_lists,
@@ -115,7 +115,7 @@ class Ranker:
         counts += chunk_counts.values()
         chunks, files, length, *counts_of_all = self.exchange.add(counts)
 
-        part = collection.part_of(chunks, files, length)
+        part = collection.part_of(CollectionSize(chunks, files), length)
         name_count = len(question.all_names)
         defined = counts_of_all[:name_count]
         global_counts = dict(zip(chunk_counts, counts_of_all[name_count:], strict=True))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, Int64Array
+from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array
 from sourcelight.engines.search.ranking.terms import tokenizer
 from sourcelight.engines.symbols.table import KEY_BYTES, SectionSource
 
@@ -47,6 +47,24 @@ class Entries(NamedTuple):
     def take(self, order: Int64Array) -> Entries:
         """Return the rows at some positions, in their order."""
         return Entries(self.terms[order], self.chunks[order], self.times[order], self.weights[order])
+
+
+class TermEntries(NamedTuple):
+    """The entries of one term.
+
+    Attributes
+    ----------
+    chunks
+        The chunks that have the term, ascending.
+    counts
+        How often each of them has it.
+    half_weights
+        The weight of each as the home of a definition whose name has the term, in halves; 0 for no definition.
+    """
+
+    chunks: AnyArray
+    counts: AnyArray
+    half_weights: UInt8Array
 
 
 class TermTable:
@@ -128,9 +146,6 @@ class TermTable:
 
         return int(self._first[number]), int(self._first[number + 1])
 
-    def entries(self, start: int, end: int) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """Return the chunks of some entries, the occurrences in each, and the weight of definitions (in halves).
-
-        Chunks of one term ascend.
-        """
-        return self._chunk[start:end], self._times[start:end], self._weight[start:end]
+    def entries(self, start: int, end: int) -> TermEntries:
+        """Return the entries of the term that has these `bounds`."""
+        return TermEntries(self._chunk[start:end], self._times[start:end], self._weight[start:end])
