@@ -330,3 +330,31 @@ def test_the_key_of_a_level_is_no_level(tmp_path: Path) -> None:
     code = 'package log\n\nvar encoder = Encoder{\n\tLevelKey: "level",\n}\n'
     engine = engine_for(tmp_path, {"log.go": code})
     assert lead_of(engine, "What is the default log level?").startswith("Most relevant:")
+
+
+def test_a_stub_leaves_the_default_open(tmp_path: Path) -> None:
+    """In ultrajson, "The default of `indent` of `dumps` is `...`" quoted the sign for what the stub leaves out."""
+    stub = "def bake(clay, heat: int = ..., glaze: bool = ...) -> str: ...\n\nLIMIT: int = ...\n"
+    engine = engine_for(tmp_path, {"kiln-stubs/__init__.pyi": stub, "kiln.c": "int bake(int heat);\n"})
+    for question in ("What's the default for heat in bake?", "What is the default heat?", "What is LIMIT set to?"):
+        assert "`...`" not in lead_of(engine, question), question
+
+
+def test_what_a_test_sets_is_no_default(tmp_path: Path) -> None:
+    """In uthash, a filter that is off unless defined was said to be 16, as one of its tests defines it."""
+    header = "#ifdef KILN_FILTER\n#define KILN_BITS (1 << KILN_FILTER)\n#endif\n"
+    test = '#define KILN_FILTER 16\n#include "kiln.h"\n'
+    engine = engine_for(tmp_path, {"src/kiln.h": header, "tests/test1.c": test, "tests/test2.c": test})
+    assert "16" not in lead_of(engine, "What's KILN_FILTER set to by default?").split("\n")[0]
+    assert "is set to `16`" in lead_of(engine, "What is KILN_FILTER set to?")
+
+
+def test_the_middle_of_a_sentence_names_no_license(tmp_path: Path) -> None:
+    """In a book, the license was "and certain other rights specified in the public license below. The"."""
+    body = "Creators grant permission to use material under copyright\nand rights specified in the public license.\n"
+    title = "Attribution-NonCommercial-NoDerivatives 4.0 International\n\n"
+    engine = engine_for(tmp_path / "titled", {"LICENSE.txt": title + body, "ch1.md": "# Chapter 1\n"})
+    sentence = lead_of(engine, "What's the license?")
+    assert sentence.startswith("`LICENSE.txt` says “Attribution-NonCommercial-NoDerivatives 4.0 International”")
+    engine = engine_for(tmp_path / "untitled", {"LICENSE.txt": body, "ch1.md": "# Chapter 1\n"})
+    assert "LICENSE.txt` says" not in lead_of(engine, "What's the license?")

@@ -265,7 +265,9 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
         return value if is_lisp or is_set or replaced is not None else None
 
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
-        return find_value(work, definitions, lookup.name, queries, notes)
+        # What a test or an example sets for itself is no default.
+        in_code = [location for location in definitions if location.rank < 2]
+        return find_value(work, in_code, lookup.name, queries, notes) if in_code else None
     if not definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         absence = find_absence(work, lookup.name, notes)
         return absence if absence is not None and not absence.headline.evidence else None

@@ -51,6 +51,8 @@ _WITH_DEFAULTS = _WITH_ONE_CONSTRUCTOR | {
     "C++", "C#", "CoffeeScript", "Dart", "Elixir", "Groovy", "Julia", "Kotlin", "Nim", "R", "Scala", "Swift",
 }  # fmt: skip
 """Languages whose heads of functions have the values of parameters."""
+_LEFT_OPEN = "..."
+"""The value in stubs and overloads of Python for a default that they don't repeat."""
 _BODY_LINES = 60
 """Lines of a function without a grammar that may replace what its caller leaves out."""
 
@@ -116,7 +118,7 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
     elif location.path.endswith((".ex", ".exs")):
         value = value or attribute_value(lines, definition.name, definition.line, location.path)
 
-    if value is None or is_of_itself(definition.name, value.text):
+    if value is None or value.text == _LEFT_OPEN or is_of_itself(definition.name, value.text):
         return None
 
     quote = texts.evidence(
@@ -248,6 +250,9 @@ def default_at(texts: FileTexts, head: DefinitionLocation, name: str) -> ValueCa
             and (keyword := re.match(rf"{re.escape(name)}:\s*(\S.*)$", parameter.text))
         ):
             value = keyword[1]
+
+        if value == _LEFT_OPEN:
+            return None
 
         evidence = texts.evidence(
             head.target, head.path, parameter.line, parameter.line, "definition", 1.0, (head.definition.name,)

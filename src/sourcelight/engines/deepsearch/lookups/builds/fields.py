@@ -32,8 +32,12 @@ from sourcelight.engines.deepsearch.markdown import inline
 _MAKEFILES = r"(^|/)(GNUm|M|m)akefile$"
 _LICENSES = r"^(LICEN[CS]E|COPYING|UNLICENSE)([.-][\w.-]*)?$"
 _LICENSE_LINE = re.compile(
-    r"\blicen[cs]e\b|permission is hereby granted|redistribution and use|\bpublic domain\b|\bcopying\b", re.IGNORECASE
+    r"\blicen[cs]e\b|permission is hereby granted|redistribution and use|\bpublic domain\b|\bcopying\b"
+    r"|^\W*attribution\b[\w -]{1,60}\d\.\d\b|^\W*CC0\b",
+    re.IGNORECASE,
 )
+_MIDDLE_OF_SENTENCE = re.compile(r"\s*[a-z]")
+"""The start of a line that goes on with a sentence: it has a word of licenses, but doesn't name one."""
 _LICENSE_PHRASES = (
     ("MIT", ("permission is hereby granted, free of charge, to any person obtaining a copy of this software",
              "this permission notice shall be included in all copies", 'the software is provided "as is"')),
@@ -189,8 +193,9 @@ def _license_text(work: Work, texts: FileTexts, queries: list[str], notes: list[
             continue
 
         lines = texts.lines(target, row["path"])[:60]
-        number = next((n for n, line in enumerate(lines, 1) if _LICENSE_LINE.search(line[:500]) is not None), 0)
-        if not number:
+        numbers = (n for n, line in enumerate(lines, 1) if _LICENSE_LINE.search(line[:500]) is not None)
+        number = next(numbers, 0)
+        if not number or _MIDDLE_OF_SENTENCE.match(lines[number - 1]) is not None:
             return None
 
         # A title such as "GNU General Public License" is followed by its version.
