@@ -141,7 +141,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     ],
 )
 def test_a_name_of_several_words_is_absent_as_a_whole(shelf: LocalEngine, question: str, name: str) -> None:
-    assert research(shelf, question).text.startswith(f"No searched file has `{name}`.")
+    assert research(shelf, question).text.startswith(f"No searched file has `{name}`")
 
 
 @pytest.mark.parametrize(

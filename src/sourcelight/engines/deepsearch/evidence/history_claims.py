@@ -27,6 +27,17 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         ("names._prove_absence", "named_files.find_file_import"),
     ),
     Claim(
+        (
+            "No line of code has `…`: it occurs … alone, such as in line … of `…`",
+            "No line of code outside of tests has `…`: it occurs … alone, such as in line … of `…`",
+        ),
+        "lines",
+        "A complete search that ignores case finds the name in comments, documents, tests and lists of locked packages "
+        "only, and no path has it. None of these lines affirms it, and code has no related word. One of them is cited.",
+        INSTEAD_OF_SENTENCE,
+        ("mentions._state",),
+    ),
+    Claim(
         ("No definition of `…` was found in …", "No … definition of `…` was found in …"),
         "lines",
         "The index has none, no line of code in a file without a grammar looks like one, and lines with the text are "

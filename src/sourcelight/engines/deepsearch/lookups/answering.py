@@ -13,6 +13,7 @@ from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_se
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.lookups.absence.mentions import find_mentions_alone
 from sourcelight.engines.deepsearch.lookups.absence.names import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.builds.answering import (
     find_build_field,
@@ -114,6 +115,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
+        if finding is None or not is_proven(finding):
+            finding = find_mentions_alone(work)
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()

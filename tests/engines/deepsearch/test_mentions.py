@@ -1,0 +1,94 @@
+"""Questions whether something exists, answered by words that occur in documents, comments or tests alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.question.lookups.existence_wording import absent_subjects
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+pytestmark = pytest.mark.timeout(90)
+
+FILES = {
+    "src/mill.py": (
+        '"""A mill for requests."""\n\n\ndef grind(request):\n    # A CORS header is left to the caller.\n'
+        "    return gzip(request)\n\n\ndef gzip(request):\n    return request\n"
+    ),
+    "tests/test_mill.py": "def test_grind():\n    assert grind(SocksRequest())\n",
+    "README.md": (
+        "# Mill\n\nGrinds requests. Some pair it with GraphQL, others with MongoDB.\n\nIt supports Thrift by hand.\n"
+    ),
+    "LICENSE": "Redistribution is permitted.\n",
+    "poetry.lock": '[[package]]\nname = "celery"\n',
+    "requirements.txt": "flask\n",
+    "docs/kafka.md": "Notes.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    """A repository that mentions names without having them in code."""
+    folder = tmp_path_factory.mktemp("mill")
+    repo = RepositoryBuilder(folder / "mill")
+    repo.commit(FILES, "Start")
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("any GraphQL support here?", "No line of code has `GraphQL`: it occurs in documents alone, such as in line 3"),
+        ("Is there a MongoDB backend?", "No line of code has `MongoDB`: it occurs in documents alone"),
+        (
+            "is a CORS middleware included?",
+            "No line of code has `CORS`: it occurs in comments alone, such as in line 5",
+        ),
+        ("does it have its own SOCKS proxy support", "No line of code outside of tests has `SOCKS`: it occurs"),
+        ("Does it come with a Celery worker?", "No line of code has `Celery`: it occurs in lists of locked packages"),
+        (
+            "is there a Redis cache driver?",
+            "No line of code has `Redis`: it occurs within other words of documents alone",
+        ),
+        ("does the library ship a PSR-15 middleware?", "No searched file has `PSR-15`: no line and no path"),
+        ("does the mill generate shell completion scripts?", "No searched file has `completion`: no line and no path"),
+    ],
+)
+def test_a_name_without_code_is_said_to_have_none(mill: LocalEngine, question: str, start: str) -> None:
+    assert research(mill, question).text.startswith(start)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does it support Thrift?",  # a document affirms it
+        "Is there a Kafka page?",  # a file has this name
+        "Does it use Flask?",  # a manifest lists it
+        "Can it compress requests?",  # code has a word of the same meaning
+        "Does it wipe its files unless told otherwise?",  # a condition, and a verb with many synonyms
+    ],
+)
+def test_nothing_is_denied_where_lines_leave_a_doubt(mill: LocalEngine, question: str) -> None:
+    text = research(mill, question).text
+    assert "no line and no path" not in text
+    assert "No line of code" not in text
+
+
+@pytest.mark.parametrize(
+    ("question", "subjects"),
+    [
+        ("Is there a Redis cache driver?", ("Redis", "cache")),
+        ("Can it retry a failed request by itself?", ("retry",)),
+        ("Can mill validate against a JSON schema?", ("JSON", "schema")),
+        ("Any websocket handling in this library?", ("websocket",)),
+        ("Do public hosts get an IP automatically?", ("IP",)),
+        ("Is there a Docker image?", ()),
+        ("Does it support Windows?", ()),
+        ("Where is the Redis driver?", ()),
+        ("Is there any change that broke the API?", ()),
+    ],
+)
+def test_subjects_are_names_else_nouns(question: str, subjects: tuple[str, ...]) -> None:
+    assert absent_subjects(question, frozenset({"mill"})) == subjects
