@@ -33,7 +33,10 @@ BY_WORDING = {"pull requests", "changelog", "commits with an assistant", "agents
 # Read from syntax: tests/engines/interfaces/test_api_changes.py compares it with Python's own `ast`.
 BY_SYNTAX = {"api"}
 # What a report leaves out where there is no time before it.
-OPTIONAL = {"commits before", "joined", "left", "commits by bots", "organizations", "reviewers", "integrators"}
+OPTIONAL = {
+    "commits before", "commits by people before", "joined", "left", "commits by bots", "organizations", "reviewers",
+    "integrators",
+}  # fmt: skip
 _SHOWN = 5
 
 
@@ -246,6 +249,9 @@ def contributor_report(
     addresses = {address_of(person) for person in truth.authors()}
     merged = {key: row for key, row in truth.spans().items() if address_of(key) not in existing}
     remaining = {key: row for key, row in then.spans().items() if address_of(key) not in addresses}
+    numbers["commits by people before"] = sum(
+        not is_bot(then.person(commit.author)) for commit in then.commits.values()
+    )
     numbers |= {"commits before": len(then.commits), "joined": len(merged), "left": len(remaining)}
     spans = ("commits", "first_date", "last_date")
     for table_name, rows in (("joined", merged), ("left", remaining)):
@@ -318,6 +324,7 @@ def change_report(code: sl.Client, name: str, folder_of: Path, base: str, compar
     numbers |= {
         "commits by bots": sum(is_bot(truth.person(commit.author)) for commit in commits),
         "commits before": len(then.commits),
+        "commits by people before": sum(not is_bot(then.person(commit.author)) for commit in then.commits.values()),
     }
     _report("change report", report, numbers, tables, comparison)
 

@@ -68,6 +68,9 @@ def test_joiners_and_leavers_are_those_of_git(report: Report, repository: Path) 
     assert (value(report, "joined"), value(report, "left")) == (2, 1)
     assert value(report, "commits before") == sum(since - (end - since) < int(time) <= since for time, _ in log)
     assert len(report.drill_down("commits before")) == value(report, "commits before")
+    people_before = [who for time, who in log if since - (end - since) < int(time) <= since and who != "bot@b.example"]
+    assert value(report, "commits by people before") == len(people_before)
+    assert len(report.drill_down("commits by people before")) == len(people_before)
 
 
 def test_who_only_changed_the_address_is_not_plainly_said_to_have_left(tmp_path: Path) -> None:
@@ -82,6 +85,23 @@ def test_who_only_changed_the_address_is_not_plainly_said_to_have_left(tmp_path:
     assert sentence.endswith("1 person joined and 2 left, 2 of them perhaps only with another address.")
     (section,) = (section for section in report.sections if section.title == "Joiners and leavers")
     assert "2 of them have the name of somebody who wrote in the other time from another address" in section.text
+
+
+def test_commits_of_bots_make_no_busy_year(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "demo")
+    repo.commit({"a": "1\n"}, "start", author=BEN, date=START)
+    for number in range(6):
+        repo.commit({"a": f"a{number}\n"}, "work", author=BEN, date=START + (3 + number) * DAY)
+    for number in range(9):
+        repo.commit({"a": f"b{number}\n"}, "bump", author=BOT, date=START + (11 + number) * DAY)
+    repo.commit({"a": "end\n"}, "end", author=BEN, date=START + 20 * DAY)
+    with sl.open(tmp_path, index_dir=tmp_path / "index") as code:
+        report = contributors(code, after=SINCE, ownership=False)
+    (sentence,) = (text for text in report.lead if " joined and " in text)
+    assert sentence == (
+        "The 10 days of this report had 1 commit by people, against 6 in the 10 days before; bots wrote 9 more; "
+        "0 people joined and 0 left."
+    )
 
 
 def test_all_history_compares_its_last_year(code: sl.Client, repository: Path) -> None:
@@ -115,8 +135,8 @@ def test_the_summary_says_who_where_and_how_it_compares(report: Report) -> None:
         "Without vendored, generated and lock files (85% of all changed lines), most changed lines are in src/ ("
     )
     assert (
-        "The 9 days of this report had 5 commits, against 2 in the 9 days before; 2 people joined and 1 left."
-        in report.lead
+        "The 9 days of this report had 4 commits by people, against 2 in the 9 days before; bots wrote 1 more; "
+        "2 people joined and 1 left." in report.lead
     )
     assert report.lead[-1].startswith("The newest commit is from 20 January 2023, ")
 

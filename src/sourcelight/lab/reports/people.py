@@ -12,7 +12,7 @@ from sourcelight.core.batches.persons import Pair, display_pair, person_key
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of
 from sourcelight.lab.reports.model import Frame, LinkOf, Metric, ReportTable, Section
-from sourcelight.lab.reports.text import date_text, duration_text
+from sourcelight.lab.reports.text import date_text, duration_text, people_commits
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -194,7 +194,7 @@ class Turnover:
     before
         Commits of the earlier time.
     commits
-        How many commits the later time has.
+        Commits of the later time.
     namesakes
         How many joiners and leavers have the name of somebody who wrote in the other time from another address.
     """
@@ -204,7 +204,7 @@ class Turnover:
     joiners: Frame
     leavers: Frame
     before: Frame
-    commits: int
+    commits: Frame
     namesakes: int = 0
 
     @property
@@ -225,7 +225,7 @@ def turnover(commits: Frame, before: Frame, earlier_people: AbstractSet[Pair], s
         joiners=joiners.drop(columns="key").reset_index(drop=True),
         leavers=leavers.drop(columns="key").reset_index(drop=True),
         before=before,
-        commits=len(commits),
+        commits=commits,
         namesakes=_namesakes(joiners, earlier) + _namesakes(leavers, people),
     )
 
@@ -252,7 +252,7 @@ def _pairs(frame: Frame) -> list[Pair]:
 
 def _people(commits: Frame) -> Frame:
     """Return a row per person of commits that are by no bot, most commits first."""
-    human = commits[~commits["bot"].fillna(value=False).astype("bool")]
+    human = people_commits(commits)
     human = human.assign(key=[person_key(*pair) for pair in _pairs(human)])
     frame = human.groupby("key").agg(
         author=("author", "first"),

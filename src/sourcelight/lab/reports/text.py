@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.markup import count_of, join_words, name_in_sentence, one_line
 from sourcelight.display.notebook.views.links import Link, LinkResolver
-from sourcelight.lab.reports.model import LinkOf, ReportTable
+from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -189,6 +189,31 @@ def compare_counts(count: int, earlier_count: int, span: str) -> str:
 
     direction = "more" if count > earlier_count else "fewer"
     return f"{change} {direction} than in {span}, which had {earlier_count:,}"
+
+
+def compare_commits(commits: Frame, before: Frame, span: str) -> tuple[str, str]:
+    """Compare the commits by people with those of an earlier `span`.
+
+    Bots would hide a team that stopped: 117 commits of theirs and 1 by a person are no busy year.
+
+    Returns
+    -------
+    comparison, bots
+        ``4 commits by people, against 9 in the year before`` and ``bots wrote 117 more``; without bots,
+        ``4 commits, against 9 in the year before`` and an empty text.
+    """
+    count, earlier_count = len(people_commits(commits)), len(people_commits(before))
+    bot_count, earlier_bot_count = len(commits) - count, len(before) - earlier_count
+    noun = count_of(count, "commit")
+    if bot_count or earlier_bot_count:
+        noun += " by people"
+    bots = f"bots wrote {bot_count:,} more" if bot_count else ""
+    return f"{noun}, {compare_counts(count, earlier_count, span)}", bots
+
+
+def people_commits(commits: Frame) -> Frame:
+    """Return the commits whose author is not a bot."""
+    return commits[~commits["bot"].fillna(value=False).astype("bool")]
 
 
 def share_text(share: float) -> str:

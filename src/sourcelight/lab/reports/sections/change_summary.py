@@ -11,7 +11,14 @@ from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import JOINED, PEOPLE, unify_names
 from sourcelight.lab.reports.sections.change_data import count_symbols
 from sourcelight.lab.reports.sections.changelog import KINDS
-from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, first_directory, shares_text
+from sourcelight.lab.reports.text import (
+    compare_commits,
+    date_text,
+    duration_text,
+    first_directory,
+    people_commits,
+    shares_text,
+)
 
 _NOUNS = {
     "breaking": "breaking change", "features": "feature", "fixes": "fix", "docs": "change of documentation",
@@ -65,6 +72,16 @@ def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Fra
     if before is not None:
         counts = "Commits of a period before base, as long as the one from base to the newest of these commits."
         numbers.append(Metric(name="commits before", value=len(before), counts=counts, source="before"))
+        numbers.append(
+            Metric(
+                name="commits by people before",
+                value=len(people_commits(before)),
+                counts="Those of them whose author is not a bot.",
+                excludes="bots.",
+                source="before",
+                filters={"bot": False},
+            )
+        )
 
     return numbers
 
@@ -254,10 +271,11 @@ def _comparison_text(ends: Ends, commits: Frame, before: Frame | None) -> str:
 
     days = (commits["commit_date"].max() - ends.started).total_seconds() / _DAY_S
     time = duration_text(days)
-    compared = compare_counts(len(commits), len(before), f"the {time} before {ends.base}")
-    text = f"The {time} since {ends.base} had {count_of(len(commits), 'commit')}, {compared}"
+    # The first sentence has the commits of bots.
+    compared, _ = compare_commits(commits, before, f"the {time} before {ends.base}")
+    text = f"The {time} since {ends.base} had {compared}"
 
-    human = unify_names(before[~before["bot"].fillna(value=False).astype("bool")], None, join_addresses=True)
+    human = unify_names(people_commits(before), None, join_addresses=True)
     people = len(human[["author", "author_email"]].drop_duplicates())
     if people:
         text += f", by {count_of(people, 'person')}"

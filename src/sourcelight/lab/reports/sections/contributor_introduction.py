@@ -11,7 +11,7 @@ from sourcelight.lab.reports.files import is_written
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.people import Turnover
 from sourcelight.lab.reports.text import (
-    compare_counts,
+    compare_commits,
     date_text,
     duration_text,
     first_directory,
@@ -141,10 +141,11 @@ def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> s
     if is_full_history:
         span = f"The {time} to {date_text(comparison.end)}"
 
-    earlier_count = len(comparison.before)
-    compared = compare_counts(comparison.commits, earlier_count, f"the {time} before")
-    text = f"{span} had {count_of(comparison.commits, 'commit')}, {compared}"
-    if not earlier_count:
+    compared, bots = compare_commits(comparison.commits, comparison.before, f"the {time} before")
+    text = f"{span} had {compared}"
+    if bots:
+        text += f"; {bots}"
+    if not len(comparison.before):
         return f"{text}."
 
     text += f"; {count_of(len(comparison.joiners), 'person')} joined and {len(comparison.leavers):,} left"
