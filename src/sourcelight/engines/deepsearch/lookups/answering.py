@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups.builds.answering import (
     find_package_list,
     find_required_runtime,
 )
+from sourcelight.engines.deepsearch.lookups.builds.needs import find_need
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_key
 from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
@@ -338,6 +339,7 @@ _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | 
     "field": _find_field,
     "worded_members": lambda lookup, work, notes: find_worded_members(work, lookup.name, notes),
     "dependencies": find_package_list,
+    "needs": find_need,
     "environment": lambda _, work, notes: list_environment(work, notes),
     "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),
     "throws": lambda lookup, work, notes: find_throws(work, lookup.name, notes),

@@ -46,6 +46,10 @@ def find_package_answer(lookup: Lookup, work: Work, notes: list[str]) -> Finding
 
     if lookup.asks == "condition":
         return _find_condition(lookup, work, notes)
+    if lookup.asks == "which":
+        # No word of the question says "version", so that only what lists a package of the name answers it.
+        question = PackageQuestion(lookup.name, lookup.owner or _package_named(work), lookup.group, "version")
+        return find_dependency(work, question, notes)
 
     names = [lookup.name]
     if lookup.is_free and "-" in lookup.name:

@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     is_own,
     is_repository,
     list_manifests,
+    manifests_of_word,
     own_first,
     select_manifests,
     state_requirement,
@@ -191,6 +192,8 @@ def _select(
     question has to describe it, and all lists have to have the same version.
     """
     of_owner = None if question.subject else select_manifests(work, list(manifests), question.owner)
+    if of_owner is None and not question.subject and not find_package_lines(manifests, question.owner)[0]:
+        of_owner = manifests_of_word(work, list(manifests), question.owner) or None
     if of_owner is not None:
         return of_owner, *find_package_lines(of_owner, question.name)
     matches, read = find_package_lines(manifests, question.name)
@@ -266,7 +269,8 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
     """Return whether "Yes" answers exactly the question: not for what only tests or examples of it list."""
     if re.match(r"\W*(?:does|do|is|are|did)\b", work.inquiry.question, re.IGNORECASE) is None:
         return False
-    if match.manifest.rank > 1 or question.subject:
+    # "Is it needed to run, or only for tests?" has no yes and no no.
+    if match.manifest.rank > 1 or question.subject or " or " in work.inquiry.question:
         return False
     list_name = match.requirement.group
     is_of_versions = _VERSIONS_ALONE.search(list_name) is not None

@@ -15,6 +15,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     cite_lines,
     is_repository,
     list_manifests,
+    manifests_of_word,
     state_requirement,
     unread_manifests,
 )
@@ -37,7 +38,7 @@ _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
 _AS_CODE = re.compile(rf"(?:^|/)(?:{_FUNCTIONS}|[\w.-]+\.gemspec|Gemfile)$")
 """Manifests that are programs: code may add to the lists that are read."""
 _OWN_WORK = re.compile(r"dev|build|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit", re.IGNORECASE)
-_RUNTIME = re.compile(r"\b(?:runtime|production)\b", re.IGNORECASE)
+_RUNTIME = re.compile(r"\b(?:run[ -]?time|production)\b", re.IGNORECASE)
 _DECLARATION = re.compile(
     r"^[ \t]*(?:(?:api|implementation|compileOnly|runtimeOnly|\w+Implementation|\w+Api|kapt|ksp|classpath"
     r"|gem|\w*requires|recommends|suggests)\b[ \t(]+\S"
@@ -229,7 +230,9 @@ def _beside_platform(manifest: Manifest) -> str:
 def _of_package(work: Work, manifests: Sequence[Manifest], owner: str) -> list[Manifest] | None:
     """Return the manifests of one package: of the owner, or of what is called as the repository."""
     if owner and not is_repository(work, owner):
-        return [manifest for manifest in manifests if manifest.is_of(owner)] or None
+        return [manifest for manifest in manifests if manifest.is_of(owner)] or (
+            manifests_of_word(work, list(manifests), owner) or None
+        )
 
     tops = [manifest for manifest in manifests if not manifest.directory or _ALWAYS_NEEDED.search(manifest.path)]
     # The manifest of a workspace alone names no package: its members have the lists.

@@ -151,6 +151,28 @@ def select_manifests(work: Work, manifests: list[Manifest], owner: str) -> list[
     return manifests if is_repository(work, owner) or is_called(work, owner) else None
 
 
+def manifests_of_word(work: Work, manifests: list[Manifest], word: str) -> list[Manifest]:
+    """Return the manifests that a word of a question names, or whose only directory it ends: `client` of `mill-client`.
+
+    All of them for an empty word, and none for a word that names none or several.
+    """
+    selected = select_manifests(work, manifests, word)
+    if selected is not None:
+        return selected
+
+    ending = f"-{normalize(word)}"
+    matches = [
+        manifest
+        for manifest in manifests
+        if manifest.rank <= 1
+        and any(
+            normalize(name).endswith(ending)
+            for name in (manifest.name.rpartition("/")[2], manifest.directory.rpartition("/")[2])
+        )
+    ]
+    return matches if len({manifest.directory for manifest in matches}) == 1 else []
+
+
 def is_called(work: Work, word: str) -> bool:
     """Return whether a word is the beginning of the only searched repository's name: "Mill" of ``mill-runtime``."""
     names = work.inquiry.pins.short_names

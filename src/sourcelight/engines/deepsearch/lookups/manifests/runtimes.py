@@ -92,6 +92,7 @@ _RUNTIME_LINES: Mapping[str, Sequence[tuple[str, str]]] = {
     "cabal": ((r"\.cabal$", r"(?i)^cabal-version\s*:\s*(.+?)\s*$"),),
     "dune": ((r"dune-project$", r"^\s*\(lang\s+dune\s+([\d.]+)\)"),),
     "solidity": ((r"foundry\.toml$", r"""^\s*solc(?:_version|-version)?\s*=\s*["'](.+?)["']"""),),
+    "kubernetes": ((r"Chart\.ya?ml$", r"""^kubeVersion\s*:\s*["']?([^"'#]+?)["']?\s*(?:#.*)?$"""),),
     "gleam": ((r"gleam\.toml$", r"""^\s*gleam\s*=\s*["'](.+?)["']"""),),
 }
 
@@ -109,6 +110,7 @@ RUNTIME_CLAIMS: Mapping[str, str] = {
     "gradle": "sets the Gradle version to", "maven": "sets the Maven version to", "sbt": "sets the sbt version to",
     "bazel": "sets the Bazel version to", "mill": "sets the Mill version to", "cabal": "requires Cabal",
     "dune": "requires Dune", "solidity": "sets the Solidity version to", "gleam": "requires Gleam",
+    "kubernetes": "requires Kubernetes",
 }  # fmt: skip
 """The claim that a manifest makes of the version of each language."""
 
@@ -132,10 +134,12 @@ def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, in
 
         expected = _member(lines, *_OBJECTS[runtime]) if runtime in _OBJECTS else None
         for number, line in enumerate(lines, 1):
-            match = re.search(pattern, line[:500])
+            # In Cabal, a value may begin on the line below its field.
+            is_open = runtime == "ghc" and re.match(r"(?i)tested-with\s*:\s*$", line) and number < len(lines)
+            match = re.search(pattern, f"{line.rstrip()} {lines[number].strip()}" if is_open else line[:500])
             if match is not None and (runtime not in _OBJECTS or match[1] == expected):
                 version = join_bounds(match[1]) if runtime == "ocaml" else match[1]
-                return version, number
+                return version, number + bool(is_open)
 
     return None
 

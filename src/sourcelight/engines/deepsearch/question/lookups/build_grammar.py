@@ -26,7 +26,7 @@ NOUN = (
 # "Depend" and "rely" share their endings, so that slips such as "relys on" match, too.
 RUNTIME = (
     r"(?:(?:python|golang|go|rust|node\.?js|node|ruby|java|jdk|php|swift|elixir|dart|zig|dotnet|\.net|ghc|lua|perl|r|cmake"
-    r"|terraform|flutter|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+|powershell|emacs|elm|ansible|autoconf|automake|meson|gradle|maven|sbt|bazel|mill|cabal|dune|solidity|gleam)"
+    r"|terraform|flutter|ocaml|julia|crystal|nim|erlang|otp|scala|kotlin|c\+\+|powershell|emacs|elm|ansible|autoconf|automake|meson|gradle|maven|sbt|bazel|mill|cabal|dune|solidity|gleam|kubernetes|k8s)"
     r"(?=s?(?: |$)))"
 )
 RUNTIME_NOUN = r"(?: (?:sdk|tools?|toolchain|language|framework|runtime|core|standard))?"

@@ -32,6 +32,9 @@ _AUXILIARIES = frozenset(
         "will",
         "has",
         "have",
+        "get",
+        "gets",
+        "would",
     ]
 )
 _ARTICLES = frozenset(["a", "an", "the", "its", "our", "their", "any", "some", "this", "these"])

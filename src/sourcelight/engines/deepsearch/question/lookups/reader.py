@@ -18,6 +18,12 @@ from sourcelight.engines.deepsearch.question.lookups.builds import (
 from sourcelight.engines.deepsearch.question.lookups.caller_wording import expand_caller_wording
 from sourcelight.engines.deepsearch.question.lookups.forms import FORMS
 from sourcelight.engines.deepsearch.question.lookups.member_wording import read_member_question
+from sourcelight.engines.deepsearch.question.lookups.package_wording import (
+    NeedQuestion,
+    expand_yes_or_no,
+    read_need,
+    without_alternative,
+)
 from sourcelight.engines.deepsearch.question.lookups.value_wording import expand_value_wording, quote_place
 from sourcelight.engines.deepsearch.question.marks import GAP
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
@@ -33,6 +39,7 @@ _RUNTIMES = {
     "gradle": "gradle",
     "maven": "maven", "sbt": "sbt", "bazel": "bazel", "mill": "mill", "cabal": "cabal", "dune": "dune",
     "solidity": "solidity", "solc": "solidity", "gleam": "gleam",
+    "kubernetes": "kubernetes", "k8s": "kubernetes",
 }  # fmt: skip
 
 
@@ -45,8 +52,8 @@ class Lookup:
     kind
         ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
         ``members``, ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``,
-        ``variable``, ``worded_members``, ``throws``, ``dependency``, ``dependencies``, ``field``, ``runtime``,
-        ``imports``, ``defining_line`` or ``line``.
+        ``variable``, ``worded_members``, ``throws``, ``dependency``, ``dependencies``, ``needs``, ``field``,
+        ``runtime``, ``imports``, ``defining_line`` or ``line``.
     name
         The subject as written, without quotation marks: a definition, a setting, a package or a language. Of a
         ``variable``, its purpose. Of ``worded_members``, the question for the members of an enum.
@@ -134,6 +141,8 @@ _FILE_OF = re.compile(
 """A question for the file of a definition: "which file is the class ReadBuffer in"."""
 _ATTRIBUTE = re.compile(r"(?<![\w`'\"@./$])@(?P<name>[a-z_]\w{1,80})(?![\w`/@:-]|\.\w)")
 """A name with the sign of Elixir's attributes and Ruby's variables: "what is @defaults set to"."""
+_ON_TOP = re.compile(r"\b(?<=[\w-] )(?:builds?|sits?|layers?) on top of\b", re.IGNORECASE)
+"""Words for needing a package: "does hooks build on top of core"."""
 _OF_WORKFLOW = re.compile(
     r"\b(?:does|do) (?:the |its |our )?(?:[\w.-]{1,40} ){0,2}(?:workflows?|pipelines?|ci)(?: files?)? "
     r"(?:use|run|need)\b",
@@ -197,6 +206,7 @@ def read_lookup(text: str) -> Lookup | None:
 
     words = words.replace("swift-tools-version", "swift tools version")
     words = _DEPLOYMENT.sub(r"\g<system> version", words)
+    words = _ON_TOP.sub("depend on", words)
     words = _ATTRIBUTE.sub(r"`\g<name>`", words)
     words = _OF_WORKFLOW.sub("does it need", words)
     if (match := _DEFINED_WITH_NOUN.match(words)) is not None:
@@ -216,11 +226,45 @@ def read_lookup(text: str) -> Lookup | None:
     if lookup is None and without_noun != words:
         lookup = _match(without_noun)
 
+    if lookup is None and (need := read_need(words)) is not None:
+        lookup = _of_need(need)
+    if lookup is None:
+        lookup = _read_yes_or_no(words, without_alternative(words))
+
     # A subject that no form knows may choose one of several manifests.
     free_question = read_free_question(words) if lookup is None else None
+    if lookup is None and free_question is None:
+        lookup = _read_yes_or_no(words, expand_yes_or_no(words))
     if lookup is None and free_question is None and read_member_question(words) is not None:
         return Lookup("worded_members", words)
     return _of_build(free_question) if free_question is not None else lookup
+
+
+def _read_yes_or_no(words: str, plain_words: str) -> Lookup | None:
+    """Read a yes-or-no question about a package by other words; None for another one, or for the same words."""
+    if plain_words == words or re.match(r"(?:is|are|does|do)\b", words, re.IGNORECASE) is None:
+        return None
+    lookup = _match(plain_words)
+    return lookup if lookup is not None and lookup.kind == "dependency" else None
+
+
+def _of_need(need: NeedQuestion) -> Lookup | None:
+    """Return the lookup of a question about what a project needs."""
+    if need.kind == "list" and not need.system:
+        return Lookup("dependencies", need.owner or "dependencies", need.group)
+    if need.kind == "version":
+        return Lookup("dependency", need.name, need.owner, group=need.group, asks="which")
+    if need.kind in {"runtime", "newest"}:
+        name = _RUNTIMES[need.name]
+        return (
+            Lookup("runtime", name, need.owner)
+            if need.kind == "runtime"
+            else Lookup("needs", name, need.owner, "newest")
+        )
+    if need.kind == "purpose":
+        return Lookup("needs", need.name, symbol_kind="purpose")
+    kind = "system" if need.system else "internal"
+    return Lookup("needs", need.system, need.owner, kind)
 
 
 def _squeeze(text: str) -> str:

@@ -1,0 +1,363 @@
+"""Read everyday questions about what a project needs, word by word, where no form of a sentence fits.
+
+"Which crates are only pulled in on Windows", "what does the client need at run time" and "which Swift do I need" have
+a thing that is asked for, words of grammar, and at most one word that is neither: the package that is meant. A second
+word of that kind makes it a question about something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.question.lookups.build_grammar import NAME, RUNTIME
+from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_purpose
+
+_MAX_WORDS = 24
+_THINGS_TEXT = """
+dependencies dependency deps dep packages package libraries library libs crates gems modules subcharts sub-charts
+charts rocks shards eggs pods jars requirements
+"""
+_THINGS = frozenset(_THINGS_TEXT.split())
+_QUALIFIERS_TEXT = """
+other external third-party outside direct runtime production npm cargo pypi python ruby rust go golang elm dart maven
+gradle composer php hex nuget java kotlin haskell hackage perl cpan lua nim ocaml opam swift node crystal clojure julia
+erlang elixir r cran hard additional further extra
+"""
+_QUALIFIERS = frozenset(_QUALIFIERS_TEXT.split())
+_GRAMMAR_TEXT = """
+a an the its our your their this that these those it we you i they one people users user me us them there here is are
+was were be been being does do did can could should must will would has have had to of for in on by at from with as
+into onto out when while if so and then which what all any every each just only merely solely purely really actually
+currently now today still also else already itself themselves directly explicitly exactly have get got gets getting
+time together across through via under over within throughout pull-requests
+"""
+_GRAMMAR = frozenset(_GRAMMAR_TEXT.split())
+_WITHOUT_AUXILIARY = frozenset(["needed", "required", "used", "supported", "i", "we", "you", "it", "this", "allowed"])
+"""Words that may follow a name without a verb before it: "the oldest Python I can use", "the minimum CMake needed"."""
+_SUBJECT_NOUNS_TEXT = """
+project projects repo repository codebase code build builds app application tool program library package packages crate
+crates gem module plugin thing chart part component workspace manifest subproject root member parts end file
+top-level main whole
+"""
+_SUBJECT_NOUNS = frozenset(_SUBJECT_NOUNS_TEXT.split())
+_VERBS_TEXT = """
+need needs needed require requires required depend depends rely relies use uses used pull pulls pulled bring brings
+brought drag drags dragged declare declares declared list lists listed want wants wanted install installed build builds
+building built compile compiles compiled link links linked run runs running work works add adds added include includes
+included ship ships rest sit sits expect expects upon top against import imports insist insists accept accepts allow
+allows allowed support supports supported permit permits permitted targeted written come comes make
+making get pinned locked fixed insisted tested
+"""
+_VERBS = frozenset(_VERBS_TEXT.split())
+_NEED_VERBS = frozenset(
+    [
+        "need",
+        "needs",
+        "needed",
+        "require",
+        "requires",
+        "required",
+        "depend",
+        "depends",
+        "install",
+        "installed",
+        "rely",
+        "pull",
+        "add",
+    ]
+)
+_AUXILIARIES = frozenset(
+    ["is", "are", "does", "do", "did", "must", "should", "will", "would", "can", "have", "has", "get", "gets", "only"]
+)
+_GROUP_WORDS = {
+    "runtime": "", "production": "", "prod": "", "dev": "dev", "development": "dev", "developing": "dev",
+    "developers": "dev", "hacking": "dev", "contributing": "dev", "contributors": "dev", "test": "test",
+    "tests": "test", "testing": "test", "docs": "doc", "documentation": "doc", "peer": "peer", "optional": "optional",
+    "optionally": "optional", "build-time": "build", "compile-time": "build",
+}  # fmt: skip
+"""Words for the purpose of a list. What is needed at run time is in the list without a name."""
+_SYSTEMS = {
+    "windows": "windows", "linux": "linux", "macos": "macos", "mac": "macos", "osx": "macos", "unix": "unix",
+    "ios": "ios", "android": "android", "wasm": "wasm", "webassembly": "wasm", "freebsd": "freebsd",
+}  # fmt: skip
+_VERSION_WORDS_TEXT = """
+version versions release releases range constraint constraints bound bounds pin requirement sdk compiler toolchain
+language interpreter runtime framework standard edition
+"""
+_VERSION_WORDS = frozenset(_VERSION_WORDS_TEXT.split())
+_EXTREMES = {
+    "oldest": "min", "lowest": "min", "minimum": "min", "minimal": "min", "earliest": "min", "least": "min",
+    "smallest": "min", "min": "min", "newest": "max", "latest": "max", "highest": "max", "maximum": "max",
+    "greatest": "max", "max": "max",
+}  # fmt: skip
+_RUNTIME = re.compile(rf"^{RUNTIME}$", re.IGNORECASE)
+_ALTERNATIVE = re.compile(
+    r"(?:\s+no matter what)?,?\s+or\s+(?:is\s+(?:it|that)\s+|are\s+they\s+|only\s+|just\s+|merely\s+)?[\w\s-]{1,60}$",
+    re.IGNORECASE,
+)
+"""The other half of "is it needed to run, or only for tests": the line that lists a package decides."""
+_TO_RUN = re.compile(r" (?:to|for|when) (?:run|use|install|running|using|installing)(?: it)?$", re.IGNORECASE)
+_COMPARED = re.compile(
+    r",? (?:that|which|but) (?:[\w-]+ ){1,6}(?:doesn'?t|does not|don'?t|do not|isn'?t|aren'?t)(?: \w+)?$", re.IGNORECASE
+)
+"""The end of "what do the tests need that the program doesn't"."""
+_ONE_WORD = (
+    (_COMPARED, ""),
+    (re.compile(r"\bpull requests?\b", re.IGNORECASE), "pull-requests"),
+    (re.compile(r"\brun[ -]time\b", re.IGNORECASE), "runtime"),
+    (re.compile(r"\bthird[ -]party\b", re.IGNORECASE), "third-party"),
+    (re.compile(r"\bbuild time\b", re.IGNORECASE), "build-time"),
+    (re.compile(r"\bcompile time\b", re.IGNORECASE), "compile-time"),
+    (re.compile(r"\bin order to\b", re.IGNORECASE), "to"),
+    (re.compile(r"\b(?:at (?:the )?(?:very )?(?:least|minimum)|minimally|as a minimum)\b", re.IGNORECASE), ""),
+    (
+        re.compile(
+            r"\b(?:no matter what|these days|right now|at the moment|out of the box|for sure|officially|formally)\b",
+            re.IGNORECASE,
+        ),
+        "",
+    ),
+)
+_OF_PROJECT = re.compile(
+    r"\b(?:of|in|from|within|inside)\s+(?:this|the|our|its|the same)\s+(?:own\s+|same\s+|whole\s+)?"
+    r"(?:project|workspace|repo|repository|build|monorepo|code ?base|solution)\b|\b(?:sibling|in-house|internal)\b",
+    re.IGNORECASE,
+)
+"""Words for modules of the project itself: "which other crates of this workspace"."""
+_POSSESSIVE = re.compile(
+    rf"^(?:what|which)(?:'s|\s+is|\s+are)?\s+(?:the\s+)?(?P<owner>{NAME})['\u2019]s\s+(?P<name>{NAME})\s+"
+    r"(?:(?:version|dependency)\s+)?(?:version|range|constraint|requirement|pin|bound)s?$",
+    re.IGNORECASE,
+)
+_OF_PACKAGE = re.compile(
+    r"what (?:does|do) (?:(?:in |the |this |its |our )?(?:[a-z]+ )?(?:package|gem|crate|rock|library|podspec|gemspec"
+    r"|rockspec|manifest|package-requires|project)|it|this)? ?"
+    r"(?:require|need|depend (?:up)?on|pull in|list|declare|rely on)",
+    re.IGNORECASE,
+)
+"""All that the package of a project needs; the name of the repository is taken out of a question first."""
+_HOLDER = r"(?: (?:package|crate|module|gem|chart|project|library))?"
+_YES_OR_NO = (
+    (
+        # "Is mockito just for development in the core package?", "is nio-ssl only there for the tests"
+        re.compile(
+            rf"^(?:is|are) (?:the )?(?P<name>{NAME})(?: (?:package|library|crate|gem|dependency))? "
+            r"(?:(?:really|actually|only|just|merely|purely|solely|exclusively|there|used|needed|required|meant|present"
+            r"|listed|around|something (?:it|we) (?:use|need)s?|installed) ){0,4}"
+            r"(?:for|in|during|by|as) (?:the |its |a )?"
+            r"(?P<group>dev|development|developing|developers|tests?|testing|documentation|docs)"
+            r"(?: (?:suite|code|purposes?|only|work|dependency))?"
+            rf"(?: (?:in|of|by|for) (?:the )?(?P<owner>[\w@./-]+){_HOLDER})?$",
+            re.IGNORECASE,
+        ),
+        "is {name} a {group} dependency",
+    ),
+    (
+        re.compile(
+            rf"^(?:is|are) (?:the )?(?P<name>{NAME}) (?:something|a package|a library|one) (?:that )?"
+            r"(?:it|this|we|the project) (?P<group>directly )?(?:depends?|rel(?:y|ies)) "
+            r"(?:up)?on(?P<group2> directly)?(?P<owner>)$",
+            re.IGNORECASE,
+        ),
+        "is {name} a {group} dependency",
+    ),
+)
+"""Yes-or-no questions, and the forms that say the same."""
+_NAME_ALONE = re.compile(rf"`?(?P<name>{NAME})`?")
+_MIN_NAME = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NeedQuestion:
+    """A question about what a project needs.
+
+    Attributes
+    ----------
+    kind
+        ``list``, ``internal``, ``version``, ``runtime``, ``newest`` or ``purpose``.
+    name
+        The package or the language of a version, or a purpose such as ``test``; empty for a list.
+    owner
+        The package that needs it; empty for the project.
+    group
+        The list that is meant, such as ``dev``; empty for what is always needed.
+    system
+        The only system on which something is needed; empty for any.
+    """
+
+    kind: str
+    name: str = ""
+    owner: str = ""
+    group: str = ""
+    system: str = ""
+
+
+@dataclass(slots=True)
+class _Words:
+    """The parts of a question: its lists, its systems, and the words that are no grammar."""
+
+    groups: set[str]
+    systems: set[str]
+    unknown: list[str]
+    has_verb: bool = False
+    has_version_word: bool = False
+    is_need: bool = False
+    is_only: bool = False
+
+
+def read_need(words: str) -> NeedQuestion | None:
+    """Read an everyday question about what is needed; None for another one."""
+    if (match := _POSSESSIVE.match(words)) is not None:
+        return NeedQuestion("version", match["name"], match["owner"])
+
+    if _OF_PACKAGE.fullmatch(words) is not None:
+        return NeedQuestion("list")
+
+    for pattern, replacement in _ONE_WORD:
+        words = pattern.sub(replacement, words)
+
+    if purpose := read_purpose(words):
+        return NeedQuestion("purpose", purpose)
+
+    is_internal = _OF_PROJECT.search(words) is not None
+    tokens = [token.strip(",`\"'“”") for token in _OF_PROJECT.sub(" ", words).split()]
+    tokens = [token for token in tokens if token]
+    if not 2 < len(tokens) <= _MAX_WORDS or tokens[0].lower() not in {"which", "what"}:
+        return None
+
+    tokens = tokens[1:]
+    if tokens[0].lower() in {"is", "are"} and len(tokens) > 1 and tokens[1].lower() == "the":
+        tokens = tokens[2:]
+
+    return _read_list(tokens, is_internal=is_internal) or (None if is_internal else _read_version(tokens))
+
+
+def expand_yes_or_no(words: str) -> str:
+    """Write a yes-or-no question about a package in the form that is read; other words stay as they are."""
+    for pattern, form in _YES_OR_NO:
+        match = pattern.match(words)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        group = (groups["group"] or groups.get("group2") or "").strip().lower()
+        group = {"directly": "direct", "developing": "development", "developers": "development"}.get(group, group)
+        group = {"tests": "test", "testing": "test", "docs": "documentation"}.get(group, group)
+        text = form.format(name=match["name"], group=group, owner=match["owner"] or "").replace("  ", " ")
+        of_owner = f" of {match['owner']}" if match["owner"] and "{owner}" not in form else ""
+        return f"{text}{of_owner}"
+
+    return words
+
+
+def without_alternative(words: str) -> str:
+    """Return a yes-or-no question without the other half that it offers: "or is it optional"."""
+    return _TO_RUN.sub("", _ALTERNATIVE.sub("", words))
+
+
+def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | None:
+    """Read a question for all packages that something needs."""
+    index = 0
+    qualifiers: list[str] = []
+    while index < len(tokens) and tokens[index].lower() in _QUALIFIERS | _GROUP_WORDS.keys():
+        qualifiers.append(tokens[index].lower())
+        index += 1
+
+    has_thing = index < len(tokens) and tokens[index].lower() in _THINGS
+    rest = tokens[index + 1 :] if has_thing else tokens
+    # "Which package provides X" asks for one of them, and "which packages use X" for those on the other side.
+    if has_thing and (not rest or rest[0].lower() not in _AUXILIARIES):
+        return None
+
+    read = _classify(rest)
+    if has_thing:
+        read.groups |= {_GROUP_WORDS[word] for word in qualifiers if word in _GROUP_WORDS}
+
+    groups, owners = read.groups - {""}, read.unknown
+    is_of_purpose = has_thing or (bool(read.groups) and read.is_need and not read.has_version_word)
+    if not (is_of_purpose and read.has_verb) or len(owners) > 1 or len(groups) > 1 or len(read.systems) > 1:
+        return None
+    if is_internal and not has_thing:
+        return None
+
+    owner = owners[0] if owners else ""
+    system = next(iter(read.systems), "")
+    if system and not (has_thing or read.is_only):
+        return None
+    kind = "internal" if is_internal else "list"
+    return NeedQuestion(kind, "", owner, next(iter(groups), ""), system)
+
+
+def _classify(tokens: Sequence[str]) -> _Words:
+    """Sort the words of a question into what they say."""
+    read = _Words(set(), set(), [])
+    for token in tokens:
+        word = token.lower().removesuffix("'s")
+        if word in _GROUP_WORDS:
+            read.groups.add(_GROUP_WORDS[word])
+        elif word in _SYSTEMS:
+            read.systems.add(_SYSTEMS[word])
+        elif word in _VERBS:
+            read.has_verb = True
+            read.is_need = read.is_need or word in _NEED_VERBS
+        elif word in {"only", "just", "solely", "merely", "exclusively"}:
+            read.is_only = True
+        elif word in _VERSION_WORDS:
+            read.has_version_word = True
+        elif word not in _GRAMMAR | _SUBJECT_NOUNS | _QUALIFIERS | _THINGS:
+            read.unknown.append(token.removesuffix("'s"))
+
+    return read
+
+
+def _read_version(tokens: Sequence[str]) -> NeedQuestion | None:
+    """Read a question for the version of a language or a package: "which Swift do I need", "which clap is used"."""
+    extreme, remaining = _take_extreme(tokens)
+    match = _NAME_ALONE.fullmatch(remaining[0]) if len(remaining) > 1 else None
+    if match is None or (len(match["name"]) < _MIN_NAME and match["name"] != "R"):
+        return None
+
+    following = next((token.lower() for token in remaining[1:] if token.lower() not in _VERSION_WORDS), "")
+    read = _classify(remaining[1:])
+    is_asked = following in _AUXILIARIES | _WITHOUT_AUXILIARY and read.has_verb
+    if not is_asked or len(read.unknown) > 1 or read.systems:
+        return None
+    return _of_name(match["name"], read, extreme)
+
+
+def _take_extreme(tokens: Sequence[str]) -> tuple[str, list[str]]:
+    """Return which end of a range a question asks for, ``min`` or ``max``, and its words from the name on."""
+    extreme = ""
+    index = 0
+    while index < len(tokens) and tokens[index].lower() in _EXTREMES.keys() | {
+        "supported",
+        "required",
+        "recent",
+        "most",
+    }:
+        extreme = _EXTREMES.get(tokens[index].lower(), extreme)
+        index += 1
+
+    remaining = [token for token in tokens[index:] if token.lower() != "possible"]
+    # "Version of Node", "release of X".
+    if len(remaining) > 2 and remaining[0].lower() in _VERSION_WORDS and remaining[1].lower() in {"of", "for"}:
+        remaining = remaining[2:]
+    while remaining and remaining[0].lower() in {"the", "a"}:
+        remaining = remaining[1:]
+    return extreme, remaining
+
+
+def _of_name(name: str, read: _Words, extreme: str) -> NeedQuestion | None:
+    """Return the question for the version of a name; None for a word of grammar."""
+    owner = read.unknown[0] if read.unknown else ""
+    if _RUNTIME.match(name) is not None:
+        kind = "newest" if extreme == "max" else "runtime"
+        return NeedQuestion(kind, name.lower(), owner) if not read.groups else None
+
+    is_word = name.lower() in _GRAMMAR | _SUBJECT_NOUNS | _THINGS | _VERBS | _VERSION_WORDS | _EXTREMES.keys()
+    groups = read.groups - {""}
+    # `packages` reads questions that say "version".
+    if is_word or extreme == "max" or read.has_version_word or not groups <= {"test", "dev"} or len(groups) > 1:
+        return None
+    return NeedQuestion("version", name, owner, next(iter(groups), ""))

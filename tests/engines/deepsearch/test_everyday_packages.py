@@ -1,0 +1,160 @@
+"""Questions about packages in everyday words: what is needed when, where and by whom, and for what."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines.deepsearch.asking import lead_of
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.question.lookups import read_lookup
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+FILES: dict[str | bytes, str | bytes | None] = {
+    "Cargo.toml": (
+        '[package]\nname = "loom"\nrust-version = "1.80"\n[workspace]\nmembers = ["loom-client", "loom-core"]\n'
+        "[workspace.dependencies]\n"
+        'shed = "4.6"\n[dependencies]\nloom-core = { path = "loom-core" }\nclap = "4"\n'
+        '[target.\'cfg(windows)\'.dependencies]\nwinreg = "0.5"\nclap = "4"\n'
+        '[target.\'cfg(target_os = "windows")\'.build-dependencies]\nembed = "3"\n'
+        '[target.\'cfg(not(windows))\'.dependencies]\npty = "1"\n[dev-dependencies]\ninsta = "1"\n'
+    ),
+    "loom-client/Cargo.toml": (
+        '[package]\nname = "loom-client"\n[dependencies]\nloom-core = "1"\n'
+        'axum = { version = "0.8", optional = true }\n'
+        'tokio = "1.40"\n[target."cfg(unix)".dependencies]\nnix = "0.30"\n'
+    ),
+    "loom-core/Cargo.toml": '[package]\nname = "loom-core"\n[dependencies]\nserde = "1"\n',
+    "web/package.json": (
+        '{"name": "loom-web", "engines": {\n"node": ">=22"}, "dependencies": {"chalk": "5"},'
+        ' "devDependencies": {"vitest": "^3.0.0", "pino": "9"}}'
+    ),
+    "chart/Chart.yaml": "name: loomchart\nkubeVersion: '>=1.25.0-0'\n",
+}
+PYTHON: dict[str | bytes, str | bytes | None] = {
+    "pyproject.toml": (
+        '[project]\nname = "spindle"\nrequires-python = ">=3.10"\nclassifiers = [\n'
+        '  "Programming Language :: Python :: 3.9",\n  "Programming Language :: Python :: 3.14",\n'
+        '  "Programming Language :: Python :: 3.10",\n]\n'
+        'dependencies = ["pywin32>=3; sys_platform == \'win32\'", "attrs>=1"]\n'
+        '[dependency-groups]\ndev = ["pytest>=9"]\ndocs = ["mkdocs>=1"]\n'
+    )
+}
+JVM: dict[str | bytes, str | bytes | None] = {
+    "settings.gradle.kts": 'include(":bobbin-core", ":bobbin-api")\n',
+    "bobbin-api/build.gradle.kts": (
+        'dependencies {\n  api(project(":bobbin-core"))\n  // implementation(project(":old"))\n'
+        '  testImplementation(projects.bobbinTest)\n  implementation("org.slf4j:slf4j-api:2.0")\n}\n'
+    ),
+    "bobbin-core/build.gradle.kts": 'dependencies {\n  implementation("com.google.guava:guava:33")\n}\n',
+}
+
+
+def _open(
+    tmp_path_factory: pytest.TempPathFactory, name: str, files: dict[str | bytes, str | bytes | None]
+) -> LocalEngine:
+    root = tmp_path_factory.mktemp(name)
+    RepositoryBuilder(root / name).commit(files, "Add the manifests")
+    return open_engine([root], index=root / "index", workers=1)
+
+
+@pytest.fixture(scope="module")
+def loom(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    return _open(tmp_path_factory, "loom", FILES)
+
+
+@pytest.fixture(scope="module")
+def spindle(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    return _open(tmp_path_factory, "spindle", PYTHON)
+
+
+@pytest.fixture(scope="module")
+def bobbin(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    return _open(tmp_path_factory, "bobbin", JVM)
+
+
+@pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        (
+            "Which crates are only pulled in when building for Windows?",
+            '`Cargo.toml` lists `winreg` (`target cfg(windows)`) and `embed` (`target cfg(target_os = "windows") b',
+        ),
+        ("What crates are needed just on Unix?", "`loom-client/Cargo.toml` lists `nix` (`target cfg(unix)`)"),
+        (
+            "What other crates of this workspace does loom-client build upon?",
+            "`loom-client/Cargo.toml` lists `loom-core` of this repository",
+        ),
+        ("which shed is used across the workspace?", "`Cargo.toml` lists `shed` `4.6` (workspace)"),
+        ("Which Rust do I need to compile this?", "`Cargo.toml` requires Rust `1.80`"),
+        ("Which kubernetes is needed?", "`chart/Chart.yaml` requires Kubernetes `>=1.25.0-0`"),
+        ("which node does loom-web insist on?", "`web/package.json` requires Node.js `>=22`"),
+        ("What does the web part need at run time?", "`web/package.json` lists 1 dependency: `chalk`"),
+        (
+            "Does the client pull in axum no matter what, or is it optional?",
+            "`loom-client/Cargo.toml` lists `axum` `0.8` (optional)",
+        ),
+        ("What's loom-client's tokio constraint?", "`loom-client/Cargo.toml` lists `tokio` `1.40`"),
+        ("Does loom-client build on top of loom-core?", "Yes: `loom-client/Cargo.toml` lists `loom-core` `1`"),
+        ("Is vitest just for development in loom-web?", "Yes: `web/package.json` lists `vitest` `^3.0.0` (devDep"),
+        ("Which testing framework is used?", "`web/package.json` lists `vitest` `^3.0.0` (devDependencies)"),
+        ("What do they use for logging?", "`web/package.json` lists `pino` `9` (devDependencies)"),
+        ("Which library handles the command line flags?", "`Cargo.toml` lists `clap` `4`"),
+    ],
+)
+def test_what_is_needed(loom: LocalEngine, question: str, beginning: str) -> None:
+    assert lead_of(loom, question).startswith(beginning), lead_of(loom, question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which crates are needed only on macOS?",
+        "Which packages does the loom target need?",
+        "Which crates use serde?",
+        "Which algorithm is used for compression?",
+        "What other crates of this workspace does it build upon?",
+        "Which mocking library is used?",
+    ],
+)
+def test_what_no_manifest_says_is_not_stated(loom: LocalEngine, question: str) -> None:
+    """A target isn't its package, "use" has two sides, and no list has packages of these purposes."""
+    assert "lists" not in lead_of(loom, question), lead_of(loom, question)
+
+
+@pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        (
+            "What's the newest Python it officially supports?",
+            "`pyproject.toml` lists `Programming Language :: Python :: 3.14` as the newest classifier of Python",
+        ),
+        ("What's the oldest Python I can use?", "`pyproject.toml` requires Python `>=3.10`"),
+        ("What must be installed to build the docs?", "`pyproject.toml` lists 1 dependency (group docs): `mkdocs`"),
+        ("Is pytest needed to run it or only for hacking on it?", "`pyproject.toml` lists `pytest>=9` (group dev)"),
+        (
+            "Which packages are only required on Windows?",
+            "`pyproject.toml` lists `pywin32` (`sys_platform == 'win32'`)",
+        ),
+    ],
+)
+def test_versions_and_groups_of_python(spindle: LocalEngine, question: str, beginning: str) -> None:
+    assert lead_of(spindle, question).startswith(beginning), lead_of(spindle, question)
+
+
+def test_modules_of_a_build_of_gradle(bobbin: LocalEngine) -> None:
+    """A line in a comment lists nothing, and a project that only tests need is said to be for them."""
+    lead = lead_of(bobbin, "Which other modules of this project does bobbin-api pull in?")
+    expected = (
+        "`bobbin-api/build.gradle.kts` lists `:bobbin-core` of this repository, and for tests `projects.bobbinTest`"
+    )
+    assert lead.startswith(expected), lead
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which packages depend on core?", "What files use os", "which module handles http requests", "what is used for x"],
+)
+def test_other_questions_are_not_about_needs(question: str) -> None:
+    lookup = read_lookup(question)
+    assert lookup is None or lookup.kind not in {"needs", "dependencies"}, lookup
