@@ -358,3 +358,33 @@ def test_the_middle_of_a_sentence_names_no_license(tmp_path: Path) -> None:
     assert sentence.startswith("`LICENSE.txt` says “Attribution-NonCommercial-NoDerivatives 4.0 International”")
     engine = engine_for(tmp_path / "untitled", {"LICENSE.txt": body, "ch1.md": "# Chapter 1\n"})
     assert "LICENSE.txt` says" not in lead_of(engine, "What's the license?")
+
+
+def test_both_of_two_licenses_are_quoted(tmp_path: Path) -> None:
+    """In miniaudio, the license was "ALTERNATIVE 1 - Public Domain", without the second one."""
+    body = "Choose from these:\n\nALTERNATIVE 1 - Public Domain\n\nNo rights.\n\nALTERNATIVE 2 - MIT No Attribution\n"
+    engine = engine_for(tmp_path, {"LICENSE": body, "kiln.c": "int kiln;\n"})
+    sentence = lead_of(engine, "Which license?")
+    assert "“ALTERNATIVE 1 - Public Domain” and “ALTERNATIVE 2 - MIT No Attribution”" in sentence
+
+
+def test_what_a_default_is_used_for_names_no_setting(tmp_path: Path) -> None:
+    """In miniaudio, "set this to 0 (default) to use the engine's channel count" is no count of an engine."""
+    comment = "/* Set this to 0 (default) to use the kiln's shelf count. */"
+    header = f"typedef struct\n{{\n    int shelvesOut;    {comment}\n}} glaze_config;\n"
+    engine = engine_for(tmp_path, {"glaze.h": header})
+    assert lead_of(engine, "What's the default shelf count of a kiln?").startswith("Most relevant:")
+
+
+def test_a_record_for_a_call_sets_no_default_of_the_module(tmp_path: Path) -> None:
+    """In dry-types, a variable `options` of one file was said to set the default namespace of Types."""
+    params = 'module Clay\n  module Kilns\n    options = {glaze: "raku"}\n\n    fire(options)\n  end\nend\n'
+    engine = engine_for(tmp_path, {"lib/kilns/params.rb": params})
+    assert "raku" not in lead_of(engine, "What's the default glaze of Kilns()?")
+
+
+def test_no_word_of_the_form_of_a_question_is_missed(tmp_path: Path) -> None:
+    """In rack-test, "is digest auth still supported?" was answered with "No searched file has `still`"."""
+    engine = engine_for(tmp_path, {"kiln.py": "def fire(clay):\n    return clay\n"})
+    for question in ("Is fire still supported?", "Which clay does fire take unless told otherwise?"):
+        assert "No searched file has" not in lead_of(engine, question), question

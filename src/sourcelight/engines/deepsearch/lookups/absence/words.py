@@ -47,6 +47,9 @@ _OF_FORM_TEXT = """
 outside inside within beyond besides beside apart aside except excluding including upper lower bound bounds overall
 live lives sit sits reside resides ship ships shipped keep keeps kept belong belongs belonging near nearby half forbid
 forbids forbidden happen happens occur occurs sitting living located exactly actually anywhere somewhere
+still yet already ever never currently presently nowadays today anymore unless otherwise else instead whether though
+although anyway really simply basically quite rather maybe perhaps whereabouts somehow told tell tells say says saying
+specify specified given omit omits omitted leave leaves left alone explicitly automatically
 """
 _OF_FORM = frozenset(_OF_FORM_TEXT.split())
 """Words that say where something is looked for, or which end of a range is meant, rather than what."""

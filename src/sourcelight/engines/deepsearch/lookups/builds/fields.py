@@ -36,6 +36,7 @@ _LICENSE_LINE = re.compile(
     r"|^\W*attribution\b[\w -]{1,60}\d\.\d\b|^\W*CC0\b",
     re.IGNORECASE,
 )
+_ALTERNATIVE = re.compile(r"\W*(?:alternative|option)\s+(?:\d|[A-D])\b", re.IGNORECASE)
 _MIDDLE_OF_SENTENCE = re.compile(r"\s*[a-z]")
 """The start of a line that goes on with a sentence: it has a word of licenses, but doesn't name one."""
 _LICENSE_PHRASES = (
@@ -193,6 +194,14 @@ def _license_text(work: Work, texts: FileTexts, queries: list[str], notes: list[
             continue
 
         lines = texts.lines(target, row["path"])[:60]
+        # Of two licenses to choose from, neither is the license.
+        alternatives = [n for n, line in enumerate(lines, 1) if _ALTERNATIVE.match(line) is not None]
+        if len(alternatives) > 1:
+            quotes = " and ".join(f"“{inline(lines[n - 1].strip(' *#=')[:_MAX_VALUE])}”" for n in alternatives)
+            items = tuple(texts.evidence(target, row["path"], n, n, "read", 1.0) for n in alternatives)
+            statements.append(Statement(f"{code(row['path'])} says {quotes}", items))
+            continue
+
         numbers = (n for n, line in enumerate(lines, 1) if _LICENSE_LINE.search(line[:500]) is not None)
         number = next(numbers, 0)
         if not number or _MIDDLE_OF_SENTENCE.match(lines[number - 1]) is not None:

@@ -57,6 +57,8 @@ _TRAILING = re.compile(
 _LOGS = re.compile(
     r"(?:^|/)(?:changes|changelog|history|news|upgrad\w+|release\w*|migrat\w+)[^/]*$|/changelogs?/", re.IGNORECASE
 )
+_PURPOSE = re.compile(r"(?<=\(default\) )to\s[^.;\n]{1,200}", re.IGNORECASE)
+"""The use of a value, which its name isn't about: "set this to 0 (default) to use the width of the parent"."""
 _NULL = re.compile(r"(?i:none|nil|null|undefined|nullptr|void 0|\[\]|\{\}|\"\"|'')")
 
 
@@ -178,7 +180,7 @@ def _share(question: ValueQuestion, stated: StatedDefault, around: str) -> int:
             return 0
         share = len(present)
 
-    text = f"{stated.text} {around}"
+    text = f"{_PURPOSE.sub(' ', stated.text)} {around}"
     owners = [name for name in question.names if name != stated.name]
     has_all = all(has_word(text, word) for word in question.words) and all(
         re.search(rf"(?<!\w){re.escape(re.split(r'[.:#]', name)[-1])}(?!\w)", text) is not None for name in owners

@@ -70,6 +70,11 @@ _REPLACED = re.compile(
 """A value of a shell or of Vim with what replaces it where it isn't set."""
 
 
+_LOCAL_LITERAL = re.compile(r"^\s*(?P<name>[a-z_]\w{0,60})\s*=\s*\{[^{}]{0,200}$")
+"""A variable that a line gives a record, up to one of its members: ``options = {color: ``."""
+_CALLED_PREPARED = re.compile(r"default|setting|config|initial", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class _ScopedLine:
     """A line of the place that has the name: what it gives, and what is around it."""
@@ -322,7 +327,9 @@ def _is_made(head: Head) -> bool:
 
 def _is_default(line: _ScopedLine) -> bool:
     """Return whether a line says what holds at first."""
-    return line.is_called_default or _is_parameter(line) or is_prepared(line.heads)
+    literal = _LOCAL_LITERAL.search(line.text[: line.column])
+    is_local = literal is not None and _CALLED_PREPARED.search(literal["name"]) is None
+    return line.is_called_default or _is_parameter(line) or (is_prepared(line.heads) and not is_local)
 
 
 def _is_declaration(line: _ScopedLine) -> bool:
