@@ -1,49 +1,69 @@
 """The most relevant passages of a ranking: three definitions or texts, with their own descriptions.
 
-A file is ranked by all of it; of the best files, the definitions are ranked here: by their names, their documentation,
-and the relevant share of their bodies. The longest function of a file has every word, and is seldom the one that is
-asked about.
+A ranking orders files by all of their text. Of the best files, definitions are ranked here one by one: by their names,
+their documentation and their bodies, where a body counts less the longer it is. The longest function of a file has
+every word of a question, and is seldom the one that is asked about. A file without a fitting definition, such as a
+document, is shown by the lines of its best chunk that have most of the question.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from sourcelight.core.batches import CommitId
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts, best_window
+from sourcelight.engines.deepsearch.evidence.question_terms import WINDOW, best_window, matched_words, terms_in
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
 from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
-from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, parts_of, terms_of
+from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, is_joined_form, terms_of
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.repos import RepositoryKey
 
 PLACES = 3
-_PER_FILE = 2
-_WORDS = 4
-_WINDOW = 15
-_MIN_BASE = 3
-_FILES = 8
-_MAX_FILE_LINES = 20_000
-_MAX_DEFINITIONS = 2_000
-_USUAL_LINES = 25
-_SATURATION, _LENGTH = 1.2, 0.75
-_BY_NAME, _BY_BODY, _BY_DOCUMENTATION, _BY_FILE, _BY_CHUNK = 1.6, 1.0, 0.8, 0.8, 0.3
-"""Shares of a passage's score, set once and not tuned.
+"""Maximum passages that are shown."""
 
-Of 48 questions about twelve repositories, the first was right for 34 and one of three for 41; the definition with
-most words of the best chunks, as it was before, gave 27 and 31.
+_MAX_PER_FILE = 2
+"""Maximum passages of one file."""
+
+_MAX_FILES, _MAX_FILE_LINES, _MAX_DEFINITIONS = 8, 20_000, 2_000
+"""Best files that are read, and of each the first lines and definitions."""
+
+_NAME_WEIGHT, _BODY_WEIGHT, _DOCUMENTATION_WEIGHT, _FILE_WEIGHT, _CHUNK_WEIGHT = 1.6, 1.0, 0.8, 0.8, 0.3
+"""Weights of the parts of a score, each part between 0 and 1. They were set once and not tuned.
+
+Of 48 questions about twelve repositories, the first passage was right for 34 and one of three for 41; the definition
+with most words of the best chunks, as it was before, gave 27 and 31.
 """
-_STUB = 0.5
+
+_IMPRECISE_NAME = 0.6
+"""Share of a name's score that remains for a name with ever more words that the question doesn't have."""
+
+_CONTAINER_WEIGHT = 0.3
+"""Weight of the name of a definition's class beside the definition's own name."""
+
+_SATURATION, _LENGTH_SHARE, _USUAL_LINES, _MIN_LINES = 1.2, 0.75, 25, 4
+"""BM25 over bodies: its saturation, the share of a count that length divides, and the lines of a usual and of the
+shortest body. The root of the length is used, since long bodies say more of a subject as a rule."""
+
+_WINDOW_SHARE = 0.8
+"""Share of a body's score for lines without a definition."""
+
+_STUB_FACTOR = 0.5
 """Factor for files that only declare types, and for methods of the language such as ``__init__``."""
+
 _STUB_FILES = (".pyi", ".d.ts", ".d.mts", ".d.cts")
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "module"})
+"""Kinds of definitions that are shown: those with a body."""
+
+_FileKey: TypeAlias = tuple[RepositoryKey, CommitId, str]
+"""A file of a ranking: its repository, commit and path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,34 +88,27 @@ class RelevantPassage:
 def find_relevant(
     texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], chunks: Sequence[RankedChunk]
 ) -> list[RelevantPassage]:
-    """Return the best passages of the best files: definitions, else the best lines of a file."""
-    by_file: dict[tuple[RepositoryKey, CommitId, str], list[RankedChunk]] = {}
-    for chunk in chunks:
-        by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
+    """Return the best passages of the best files: definitions, else the best lines of a file.
 
-    file_scores = {(file.target.repository.key, file.target.commit, file.path): file.score for file in ranking.files}
-    files = [key for key in file_scores if key in by_file] or list(by_file)
-    visible = [key for key in files if not is_hidden_file(key[2])][:_FILES]
-    total = sum(weights.values())
-    if total <= 0.0:
+    Parameters
+    ----------
+    texts
+        The files.
+    ranking
+        The ranking, which orders the files.
+    weights
+        Weights of the question's terms.
+    chunks
+        The chunks of the ranking that may be shown, best first.
+    """
+    if sum(weights.values()) <= 0.0:
         return []
 
-    candidates: list[tuple[float, int, _Candidate]] = []
-    for order, key in enumerate(visible):
-        file = _ReadFile.of(texts, by_file[key][0].target, key[2], weights)
-        score = _BY_FILE * file_scores.get(key, 0.0)
-        candidates += [(score + item.score, order, item) for item in _candidates(file, by_file[key], total)]
+    candidates: list[_Candidate] = []
+    for file in _read_best_files(texts, ranking, weights, chunks):
+        candidates += _candidates_of(file)
 
-    candidates.sort(key=lambda item: (-item[0], item[1], item[2].begin_line))
-    selected: list[_Candidate] = []
-    for _, _, candidate in candidates:
-        same = [item for item in selected if item.file is candidate.file]
-        if len(same) < _PER_FILE and not any(item.touches(candidate) for item in same):
-            selected.append(candidate)
-        if len(selected) == PLACES:
-            break
-
-    return [_describe(texts, candidate, ranking, weights) for candidate in selected]
+    return [_describe(texts, candidate, ranking, weights) for candidate in _select(candidates)]
 
 
 def with_document(
@@ -124,180 +137,262 @@ def with_document(
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadFile:
-    """A file, and the terms of the question on its lines: of each term, the lines (from 1) that have it."""
+class _ScoredFile:
+    """A file of a ranking, and where it has the terms of the question.
+
+    Attributes
+    ----------
+    target, path
+        The file.
+    rank, score
+        Its place among the best files, from 0, and its score there.
+    chunks
+        Its chunks that may be shown, best first.
+    lines
+        Its lines.
+    definitions
+        Its definitions with a body.
+    weights, total_weight
+        Weights of the question's terms, and their sum.
+    term_lines
+        For each of these terms, the lines (from 1) that have it, once for each occurrence.
+    """
 
     target: Target
     path: str
+    rank: int
+    score: float
+    chunks: Sequence[RankedChunk]
     lines: Sequence[str]
-    term_lines: Mapping[str, list[int]]
-    weights: Mapping[str, float]
     definitions: Sequence[Definition]
+    weights: Mapping[str, float]
+    total_weight: float
+    term_lines: Mapping[str, Sequence[int]]
 
     @classmethod
-    def of(cls, texts: FileTexts, target: Target, path: str, weights: Mapping[str, float]) -> _ReadFile:
-        """Read a file, up to a maximum number of lines."""
-        lines = texts.lines(target, path)
-        term_lines: dict[str, list[int]] = {}
-        cache: dict[bytes, tuple[str, ...]] = {}
-        for number, line in enumerate(lines[:_MAX_FILE_LINES], 1):
-            for token in TOKEN.findall(line.encode()):
-                terms = cache.get(token)
-                if terms is None:
-                    terms = tuple(set(terms_of(token.decode("utf-8", "replace"))) & weights.keys())
-                    cache[token] = terms
-                for term in terms:
-                    term_lines.setdefault(term, []).append(number)
-
-        definitions = texts.engine.store.definitions_of(target, path)
-        definition_list = (
-            [definition for definition in definitions.definitions() if definition.kind in _KINDS]
-            if definitions is not None
-            else []
+    def of(
+        cls, chunks: Sequence[RankedChunk], rank: int, score: float, lines: Sequence[str],
+        definitions: Sequence[Definition], weights: Mapping[str, float],
+    ) -> _ScoredFile:  # fmt: skip
+        """Look the terms of a question up in the file of some chunks."""
+        return cls(
+            target=chunks[0].target,
+            path=chunks[0].path,
+            rank=rank,
+            score=score,
+            chunks=chunks,
+            lines=lines,
+            definitions=definitions,
+            weights=weights,
+            total_weight=sum(weights.values()),
+            term_lines=_find_terms(lines[:_MAX_FILE_LINES], weights),
         )
-        return cls(target, path, lines, term_lines, weights, definition_list[:_MAX_DEFINITIONS])
 
-    def count(self, begin_line: int, end_line: int) -> Mapping[str, int]:
-        """Count the terms on some lines."""
+    def count_terms(self, begin_line: int, end_line: int) -> Mapping[str, int]:
+        """Return how often some lines have each term that is on them."""
         return {
             term: count
             for term, numbers in self.term_lines.items()
             if (count := sum(begin_line <= number <= end_line for number in numbers))
         }
 
+    def share_of(self, weight: float) -> float:
+        """Return a weight as a share of the weight of the whole question."""
+        return weight / self.total_weight
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """Lines that may be shown, with their definition, if they have one."""
+    """Lines that may be shown, with their definition, if they have one, and the chunk that they are from."""
 
-    file: _ReadFile
+    file: _ScoredFile
     begin_line: int
     end_line: int
     score: float
     chunk: RankedChunk
     definition: Definition | None = None
 
-    def touches(self, other: _Candidate) -> bool:
-        """Return whether one contains the other, or both have one name: such chunks are redundant."""
-        names = [candidate.definition.name for candidate in (self, other) if candidate.definition is not None]
-        same_name = len(names) > 1 and names[0] == names[1]
-        return same_name or (self.begin_line <= other.end_line and other.begin_line <= self.end_line)
+    @property
+    def order(self) -> tuple[float, int, int]:
+        """The key that puts the best first; of equal ones that of the better file, and the first one of a file."""
+        return -self.score, self.file.rank, self.begin_line
+
+    def is_like(self, other: _Candidate) -> bool:
+        """Return whether two candidates of a file share lines or a name, so that one of them says enough."""
+        has_same_name = (
+            self.definition is not None
+            and other.definition is not None
+            and self.definition.name == other.definition.name
+        )
+        return has_same_name or (self.begin_line <= other.end_line and other.begin_line <= self.end_line)
 
 
-def _candidates(file: _ReadFile, chunks: Sequence[RankedChunk], total: float) -> Iterator[_Candidate]:
-    """Rank the definitions of a file; without any that is about the question, its best lines."""
-    has_definition = False
+def _read_best_files(
+    texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], chunks: Sequence[RankedChunk]
+) -> Iterator[_ScoredFile]:
+    """Yield the best files of a ranking that have a chunk to show, best first."""
+    chunks_by_file: dict[_FileKey, list[RankedChunk]] = {}
+    for chunk in chunks:
+        chunks_by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
+
+    file_scores = {(file.target.repository.key, file.target.commit, file.path): file.score for file in ranking.files}
+    best_files = [key for key in file_scores if key in chunks_by_file] or list(chunks_by_file)
+    visible_files = [key for key in best_files if not is_hidden_file(key[2])][:_MAX_FILES]
+    for rank, key in enumerate(visible_files):
+        file_chunks = chunks_by_file[key]
+        target, path = file_chunks[0].target, file_chunks[0].path
+        score = file_scores.get(key, 0.0)
+        lines, definitions = texts.lines(target, path), _read_definitions(texts, target, path)
+        yield _ScoredFile.of(file_chunks, rank, score, lines, definitions, weights)
+
+
+def _read_definitions(texts: FileTexts, target: Target, path: str) -> Sequence[Definition]:
+    indexed = texts.engine.store.definitions_of(target, path)
+    if indexed is None:
+        return ()
+    return [definition for definition in indexed.definitions() if definition.kind in _KINDS][:_MAX_DEFINITIONS]
+
+
+def _candidates_of(file: _ScoredFile) -> list[_Candidate]:
+    """Return the definitions of a file that have a term of the question; without any, its best lines."""
+    candidates = list(_definition_candidates(file))
+    best_chunk = file.chunks[0]
+    has_definition_there = any(
+        definition.begin_line <= best_chunk.end_line and best_chunk.begin_line <= definition.end_line
+        for definition in file.definitions
+    )
+    if not candidates or not has_definition_there:
+        candidates.append(_window_candidate(file, best_chunk))
+    return candidates
+
+
+def _definition_candidates(file: _ScoredFile) -> Iterator[_Candidate]:
+    """Yield the definitions of a file that have a term of the question, with the comments above them."""
     for definition in file.definitions:
         if is_lesser(file.lines, definition):
             continue
 
-        start = comment_start(file.lines, definition.begin_line - 1) + 1
-        counts = file.count(start, definition.end_line)
+        begin_line = comment_start(file.lines, definition.begin_line - 1) + 1
+        counts = file.count_terms(begin_line, definition.end_line)
         if not counts:
             continue
 
-        chunk = max((item for item in chunks if item.begin_line <= definition.line <= item.end_line),
-                    key=lambda item: item.score, default=None)  # fmt: skip
-        score = _score(file, definition, counts, total) + _BY_CHUNK * (chunk.score if chunk is not None else 0.0)
+        chunk = _best_chunk_at(file.chunks, definition.line)
+        score = _score_definition(file, definition, counts)
+        score += _CHUNK_WEIGHT * (0.0 if chunk is None else chunk.score)
         if definition.name.startswith("__") or file.path.endswith(_STUB_FILES):
-            score *= _STUB
+            score *= _STUB_FACTOR
 
-        has_definition = True
-        yield _Candidate(file, start, definition.end_line, score, chunk or chunks[0], definition)
+        total_score = _FILE_WEIGHT * file.score + score
+        yield _Candidate(file, begin_line, definition.end_line, total_score, chunk or file.chunks[0], definition)
 
-    chunk = chunks[0]
-    inside = any(
-        candidate.begin_line <= chunk.end_line and chunk.begin_line <= candidate.end_line
-        for candidate in file.definitions
+
+def _best_chunk_at(chunks: Sequence[RankedChunk], line: int) -> RankedChunk | None:
+    """Return the best of some chunks that have a line; None without any."""
+    return max(
+        (chunk for chunk in chunks if chunk.begin_line <= line <= chunk.end_line),
+        key=lambda chunk: chunk.score,
+        default=None,
     )
-    if has_definition and inside:
-        return
-
-    first, last = best_window(file.lines[chunk.begin_line - 1 : chunk.end_line], file.weights, _WINDOW)
-    first_line, end = chunk.begin_line + first, chunk.begin_line + last
-    counts = file.count(first_line, end)
-    score = _BY_BODY * sum(file.weights[term] for term in counts) / total * 0.8 + _BY_CHUNK * chunk.score
-    yield _Candidate(file, first_line, end, score, chunk)
 
 
-def _score(file: _ReadFile, definition: Definition, counts: Mapping[str, int], total: float) -> float:
-    """Score a definition: its name, its documentation, and its body, each as a share of the question's weight."""
+def _window_candidate(file: _ScoredFile, chunk: RankedChunk) -> _Candidate:
+    """Return the lines of a chunk with most of the question."""
+    first, last = best_window(file.lines[chunk.begin_line - 1 : chunk.end_line], file.weights, WINDOW)
+    begin_line, end_line = chunk.begin_line + first, chunk.begin_line + last
+    score = _score_lines(file, begin_line, end_line) + _CHUNK_WEIGHT * chunk.score
+    return _Candidate(file, begin_line, end_line, _FILE_WEIGHT * file.score + score, chunk)
+
+
+def _score_definition(file: _ScoredFile, definition: Definition, counts: Mapping[str, int]) -> float:
+    """Score a definition by its name, its body, whose terms have `counts`, and its documentation."""
+    summary_terms = terms_in(first_sentence(file.lines, definition)) & file.weights.keys()
+    documentation_score = file.share_of(sum(file.weights[term] for term in summary_terms))
+    return (
+        _NAME_WEIGHT * _score_name(file, definition)
+        + _BODY_WEIGHT * _score_body(file, definition, counts)
+        + _DOCUMENTATION_WEIGHT * documentation_score
+    )
+
+
+def _score_name(file: _ScoredFile, definition: Definition) -> float:
+    """Return the share of the question in a definition's name and, with less weight, in that of its class."""
     weights = file.weights
-    name_terms = _terms(definition.name)
-    name = sum(weights[term] for term in name_terms & weights.keys() if not term.startswith("=")) / total
-    word_terms = [term for term in name_terms if not term.startswith("=")]
-    precision = sum(term in weights for term in word_terms) / max(len(word_terms), 1)
-    container = _terms(definition.container) & weights.keys()
-    name = name * (0.6 + 0.4 * precision) + 0.3 * sum(weights[term] for term in container - name_terms) / total
-    length = max(definition.end_line - definition.begin_line + 1, 4)
-    norm = 1.0 - _LENGTH + _LENGTH * math.sqrt(length / _USUAL_LINES)
-    body = sum(
-        weights[term] * (_SATURATION + 1.0) * count / (count + _SATURATION * norm) for term, count in counts.items()
-    ) / (total * (_SATURATION + 1.0))
-    summary = _terms(first_sentence(file.lines, definition)) & weights.keys()
-    documentation = sum(weights[term] for term in summary) / total
-    return _BY_NAME * name + _BY_BODY * body + _BY_DOCUMENTATION * documentation
+    name_terms = terms_in(definition.name)
+    words = [term for term in name_terms if not is_joined_form(term)]
+    share = file.share_of(sum(weights[term] for term in words if term in weights))
+    precision = sum(term in weights for term in words) / max(len(words), 1)
+
+    container_terms = terms_in(definition.container) & weights.keys()
+    container_share = file.share_of(sum(weights[term] for term in container_terms - name_terms))
+    return share * (_IMPRECISE_NAME + (1.0 - _IMPRECISE_NAME) * precision) + _CONTAINER_WEIGHT * container_share
+
+
+def _score_body(file: _ScoredFile, definition: Definition, counts: Mapping[str, int]) -> float:
+    """Return BM25 of a definition's lines, as a share of the score of a body that has every term without end."""
+    line_count = max(definition.end_line - definition.begin_line + 1, _MIN_LINES)
+    norm = 1.0 - _LENGTH_SHARE + _LENGTH_SHARE * math.sqrt(line_count / _USUAL_LINES)
+    return file.share_of(
+        sum(file.weights[term] * count / (count + _SATURATION * norm) for term, count in counts.items())
+    )
+
+
+def _score_lines(file: _ScoredFile, begin_line: int, end_line: int) -> float:
+    """Score lines that are no definition, by the terms on them."""
+    terms = file.count_terms(begin_line, end_line)
+    return _BODY_WEIGHT * _WINDOW_SHARE * file.share_of(sum(file.weights[term] for term in terms))
+
+
+def _find_terms(lines: Sequence[str], weights: Mapping[str, float]) -> Mapping[str, Sequence[int]]:
+    """Return the lines (from 1) that have each term of a question; a line has a number for each token with the term."""
+    term_lines: dict[str, list[int]] = {}
+    # A file repeats its tokens many times.
+    terms_by_token: dict[bytes, Collection[str]] = {}
+    for number, line in enumerate(lines, 1):
+        for token in TOKEN.findall(line.encode()):
+            terms = terms_by_token.get(token)
+            if terms is None:
+                terms = terms_by_token[token] = set(terms_of(token.decode("utf-8", "replace"))) & weights.keys()
+            for term in terms:
+                term_lines.setdefault(term, []).append(number)
+
+    return term_lines
+
+
+def _select(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Return the best candidates, few of each file and no two that are alike."""
+    selected: list[_Candidate] = []
+    for candidate in sorted(candidates, key=lambda item: item.order):
+        of_file = [other for other in selected if other.file is candidate.file]
+        if len(of_file) < _MAX_PER_FILE and not any(candidate.is_like(other) for other in of_file):
+            selected.append(candidate)
+        if len(selected) == PLACES:
+            break
+
+    return selected
 
 
 def _describe(
     texts: FileTexts, candidate: _Candidate, ranking: Ranking, weights: Mapping[str, float]
 ) -> RelevantPassage:
-    """Return a passage as evidence: a head with its comment, or its lines."""
-    file, definition, chunk = candidate.file, candidate.definition, candidate.chunk
+    """Return a passage as evidence: the head of a definition with its documentation, or its lines."""
+    file, definition, score = candidate.file, candidate.definition, candidate.chunk.score
     if definition is None:
-        evidence = texts.evidence(file.target, file.path, candidate.begin_line, candidate.end_line, "body", chunk.score)
-        return RelevantPassage(evidence, "", "", _words(evidence.text, ranking, weights))
+        evidence = texts.evidence(file.target, file.path, candidate.begin_line, candidate.end_line, "body", score)
+        return RelevantPassage(evidence, "", "", matched_words(evidence.text, ranking, weights))
 
-    lines = file.lines
-    text = "\n".join(lines[definition.begin_line - 1 : definition.end_line])
-    summary = first_sentence(lines, definition)
-    start = end = definition.line
-    if summary:
-        # A quotation must come from the cited lines: the comment above, or the docstring.
-        start = min(start, comment_start(lines, definition.begin_line - 1) + 1)
-        end = max(end, min(head_end(lines, definition), len(lines)))
-        start = start if end - start < MAX_LINES else definition.line
-        end = min(end, start + MAX_LINES - 1)
-
-    evidence = texts.evidence(file.target, file.path, start, end, "definition", chunk.score, (definition.name,))
-    words = _words(text, ranking, weights)
+    summary = first_sentence(file.lines, definition)
+    start, end = _cited_lines(file, definition) if summary else (definition.line, definition.line)
+    evidence = texts.evidence(file.target, file.path, start, end, "definition", score, (definition.name,))
+    text = "\n".join(file.lines[definition.begin_line - 1 : definition.end_line])
+    words = matched_words(text, ranking, weights)
     return RelevantPassage(evidence, definition.name, summary, words, is_documentation=bool(summary))
 
 
-def _terms(text: str) -> set[str]:
-    return {term for token in TOKEN.findall(text.encode()) for term in terms_of(token.decode("utf-8", "replace"))}
-
-
-def _words(text: str, ranking: Ranking, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the question's words that a text contains, also with the ending of a plural or verb; the rarest first."""
-    present = sorted(_terms(text) & weights.keys(), key=lambda term: (-weights[term], term))
-    lowered = text.casefold()
-    forms = {form for token in re.findall(r"\w+", text) for part in {token, *parts_of(token)} for form in _forms(part)}
-    words = []
-    for term in present:
-        word = ranking.question.source_texts.get(term, term)
-        # A part of a requested name is in many texts: the name itself is not. A stem alone may be another word.
-        is_there = bool(_forms(word) & forms) if word.isalpha() and word.islower() else word.casefold() in lowered
-        if is_there and not term.startswith("="):
-            words.append(word)
-
-    return tuple(dict.fromkeys(words))[:_WORDS]
-
-
-def _forms(word: str) -> set[str]:
-    """Return a word in lower case, and what it may be the plural or a form of."""
-    word = word.casefold()
-    forms = {word}
-    if word.endswith("ies"):
-        forms.add(f"{word[:-3]}y")
-    elif word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
-        forms |= {word[:-2], word[:-1]}
-    elif word.endswith("s") and not word.endswith("ss"):
-        forms.add(word[:-1])
-
-    for ending in ("ed", "ing"):
-        base = word.removesuffix(ending)
-        if base != word and len(base) >= _MIN_BASE:
-            forms |= {base, f"{base}e"} | ({base[:-1]} if base[-1] == base[-2] else set())
-
-    return {form for form in forms if len(form) >= _MIN_BASE} | {word}
+def _cited_lines(file: _ScoredFile, definition: Definition) -> tuple[int, int]:
+    """Return the lines of a definition's head with its documentation: the comment above, or the docstring."""
+    start = min(definition.line, comment_start(file.lines, definition.begin_line - 1) + 1)
+    end = max(definition.line, min(head_end(file.lines, definition), len(file.lines)))
+    if end - start >= MAX_LINES:
+        start = definition.line
+    return start, min(end, start + MAX_LINES - 1)

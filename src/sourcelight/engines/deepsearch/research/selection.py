@@ -15,7 +15,8 @@ from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding
-from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
+from sourcelight.engines.deepsearch.evidence.quote_selector import QUOTES, QuoteSelector
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant, with_document
 from sourcelight.engines.deepsearch.evidence.surroundings import (
     DefinitionExcerpt,
