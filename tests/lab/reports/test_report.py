@@ -286,9 +286,9 @@ def test_a_title_from_right_to_left_moves_no_digit_of_a_commit() -> None:
 
 
 def test_a_notice_of_a_part_is_not_repeated_after_the_same_of_the_whole() -> None:
-    whole, part, other = pd.DataFrame(), pd.DataFrame(), pd.DataFrame()
-    whole.attrs = {"notices": ["3 commits are missing", "web: 1 file is cut"]}
+    report_answer, part, other = pd.DataFrame(), pd.DataFrame(), pd.DataFrame()
+    report_answer.attrs = {"notices": ["3 commits are missing", "web: 1 file is cut"]}
     part.attrs = {"notices": ["3 commits are missing.", "web: 1 file is cut.", "5 files are left out."]}
     other.attrs = {"notices": ["3 commits are missing"]}
-    answers = [whole, *name_subject("Ownership", [part]), other]
+    answers = [report_answer, *name_subject("Ownership", [part]), other]
     assert notices_of(answers) == ["3 commits are missing.", "web: 1 file is cut.", "Ownership: 5 files are left out."]
