@@ -1,4 +1,9 @@
-"""Describe the surroundings of the best quotes: definitions and their docstrings, and documentation."""
+"""Describe the definitions that a question names, and read the first sentences of their documentation.
+
+`find_asked_definitions` compares the names of the definitions in the best chunks with the words of a question.
+`first_sentence` reads the docstring or the comment of a definition as documentation tools do: without marks of
+comments, with names instead of references, and only up to the first tag for a parameter or a result.
+"""
 
 from __future__ import annotations
 
@@ -17,32 +22,67 @@ from sourcelight.engines.search.ranking.terms.tokenizer import terms_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 MAX_DEFINITION_LINES = 10
+"""Maximum lines of a definition's head that are cited."""
 
-LESSER = 0.5
+_LESSER_FACTOR = 0.5
 """Factor for a constant beside a function or class, for a declaration beside a definition, and for a definition
 outside the best file."""
 
+_EXACT_BONUS = 1000.0
+"""Added for a name that the question has, so that it comes before all others."""
+
+_MIN_RELATIVE_SCORE = 0.5
+"""Share of the best definition's score below which others aren't described."""
+
+_MIN_SENTENCE_CHARACTERS = 12
+"""Characters of a sentence that describes something; shorter ones, such as `Deprecated.`, don't."""
+
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
-_MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$")
-_SENTENCE = re.compile(
+"""Kinds of definitions that a question may be about."""
+
+# Comments.
+_COMMENT_MARKS = re.compile(
+    r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$"
+)
+"""Marks at the beginning and the end of a line of a comment: `/// `, ` * `, `# `, `r\"\"\"`, ` */`."""
+
+_DIRECTIVE = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
+"""A line for the preprocessor of C, `#ifdef GATE`, which looks like a comment of other languages."""
+
+_FIRST_SENTENCE = re.compile(
     r"(.+?(?<!\s)(?<!\bi\.e)(?<!\be\.g)(?<!\betc)(?<!\bvs)(?<!\bcf)(?<!\bw\.r\.t)[.!?])(?=\s|$)", re.DOTALL
 )
+"""A sentence, in which the points of `e.g.` and of other abbreviations end nothing."""
+
+# Marks of documentation tools.
 _REFERENCE = re.compile(
     r"<(?:see|paramref|typeparamref)\s+(?:cref|name|langword)=[\"'](?:\w:)?(?P<xml>[^\"'<>]+)[\"']\s*/>"
     r"|\{@(?:link|linkplain|code|literal)\s+(?P<javadoc>[^{}]+)\}"
 )
-"""A name in a comment of C# or Java, as their documentation tools read it."""
+"""A reference in a comment of C# or Java: `<see cref="Gate"/>`, `{@link Gate#lift() lifting}`."""
+
 _ELEMENT = re.compile(r"</?(?:summary|remarks|para|p|c|code|b|i|em|strong|tt)\s*/?>", re.IGNORECASE)
+"""An element that formats text: `<summary>`, `</c>`."""
+
 _INHERITED = re.compile(r"\{@inheritDoc\}|<inheritdoc\b[^>]*>", re.IGNORECASE)
+"""A mark for the documentation of a base class: `{@inheritDoc}`, `<inheritdoc/>`."""
+
 _SUMMARY_TAG = re.compile(r"^[@\\](?:brief|summary|description|short)\b\s*", re.IGNORECASE)
-_TAG = re.compile(
+"""A tag before a description: `@brief`, `\\short`."""
+
+_SECTION_TAG = re.compile(
     r"^(?:[@\\][a-zA-Z]\w*|<(?:param|typeparam|returns|value|exception|example|seealso)\b"
     r"|:(?:param|returns?|rtype|type|raises?)\b)"
 )
-"""Starts a comment's section on parameters, results and the like, which doesn't describe the definition."""
-_DIRECTIVE = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
-"""A line for the preprocessor of C, which looks like a comment of other languages."""
-_MIN_SAID = 12
+"""The start of a section on parameters, results and the like, which doesn't describe the definition: `@param`,
+`<returns>`, `:raises`."""
+
+# Documents.
+_RULE = re.compile(r"[=~^*\"'#+`|:-]{3,}.*")
+"""A line below a title or between rows of a table: `=====`, `--- | ---`."""
+
+_NO_TEXT = (".. ", "#", "|", "[")
+"""Starts of lines of documents that are no text: directives, titles, tables, links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +97,22 @@ class DefinitionExcerpt:
     description: str
 
 
+@dataclass(frozen=True, slots=True)
+class _NamedDefinition:
+    """A definition in one of the best chunks, and how well its name fits a question."""
+
+    target: Target
+    path: str
+    definition: Definition
+    score: float
+    chunk_rank: int
+
+    @property
+    def order(self) -> tuple[float, int, int]:
+        """The key that puts the best first; of equal ones that of the better chunk, and the first one of a file."""
+        return -self.score, self.chunk_rank, self.definition.line
+
+
 def find_asked_definitions(
     texts: FileTexts, chunks: Sequence[RankedChunk], weights: Mapping[str, float], names: Sequence[str], limit: int
 ) -> list[DefinitionExcerpt]:
@@ -65,81 +121,128 @@ def find_asked_definitions(
     A name that the question spells in full comes before all others, then those in the file of the best chunk. One
     that shares but one of its words with the question is taken from that file alone: elsewhere it is about something
     else as a rule.
+
+    Parameters
+    ----------
+    texts
+        The files.
+    chunks
+        The best chunks, best first.
+    weights
+        Weights of the question's terms.
+    names
+        Names of code in the question.
+    limit
+        Maximum definitions.
     """
-    candidates: list[tuple[float, int, Target, str, Definition]] = []
-    exact = frozenset(names)
-    for chunk_index, chunk in enumerate(chunks):
-        definitions = texts.definitions(chunk.target, chunk.path)
-        lines = texts.lines(chunk.target, chunk.path)
-        for definition in definitions.definitions() if definitions is not None else ():
-            if definition.kind not in _KINDS or not chunk.begin_line <= definition.line <= chunk.end_line:
-                continue
-
-            terms = frozenset(terms_of(definition.name)) if definition.name else frozenset()
-            common_terms = sorted(terms & weights.keys())
-            shared_weight = sum(weights[term] for term in common_terms)
-            fit = 0.5 + 0.5 * len(common_terms) / max(len(terms), 1)
-            value = shared_weight * fit * (0.5 + 0.5 * chunk.score) * (LESSER if is_lesser(lines, definition) else 1.0)
-            at_best = (chunk.target, chunk.path) == (chunks[0].target, chunks[0].path)
-            value *= 1.0 if at_best else LESSER
-            value += 1000.0 if definition.name in exact else 0.0
-            fits = len(common_terms) > 1 or (common_terms and (at_best or len(terms) == 1))
-            if fits or definition.name in exact:
-                candidates.append((value, chunk_index, chunk.target, chunk.path, definition))
-
-    candidates.sort(key=lambda item: (-item[0], item[1], item[4].line))
+    candidates = sorted(_fitting_definitions(texts, chunks, weights, frozenset(names)), key=lambda item: item.order)
     excerpts: list[DefinitionExcerpt] = []
-    used_keys: set[tuple[str, str]] = set()
-    for value, _, target, path, definition in candidates:
-        key = target.repository.name, definition.name
-        if len(excerpts) < limit and key not in used_keys and (not excerpts or value >= 0.5 * excerpts[0].score):
-            used_keys.add(key)
-            excerpts.append(_definition_excerpt(texts, target, path, definition, value))
+    seen: set[tuple[str, str]] = set()
+    min_score = _MIN_RELATIVE_SCORE * candidates[0].score if candidates else 0.0
+    for candidate in candidates:
+        key = candidate.target.repository.name, candidate.definition.name
+        if len(excerpts) < limit and key not in seen and candidate.score >= min_score:
+            seen.add(key)
+            excerpts.append(_excerpt_of(texts, candidate))
 
     return excerpts
+
+
+def _fitting_definitions(
+    texts: FileTexts, chunks: Sequence[RankedChunk], weights: Mapping[str, float], names: frozenset[str]
+) -> Iterator[_NamedDefinition]:
+    """Yield the definitions in some chunks whose names have enough in common with a question."""
+    for rank, chunk in enumerate(chunks):
+        is_in_best_file = (chunk.target, chunk.path) == (chunks[0].target, chunks[0].path)
+        lines = texts.lines(chunk.target, chunk.path)
+        for definition in _definitions_in(texts, chunk):
+            terms = frozenset(terms_of(definition.name)) if definition.name else frozenset()
+            shared_terms = sorted(terms & weights.keys())
+            is_exact = definition.name in names
+            is_about = len(shared_terms) > 1 or (bool(shared_terms) and (is_in_best_file or len(terms) == 1))
+            if not (is_about or is_exact):
+                continue
+
+            precision = 0.5 + 0.5 * len(shared_terms) / max(len(terms), 1)
+            score = sum(weights[term] for term in shared_terms) * precision * (0.5 + 0.5 * chunk.score)
+            score *= _LESSER_FACTOR if is_lesser(lines, definition) else 1.0
+            score *= 1.0 if is_in_best_file else _LESSER_FACTOR
+            score += _EXACT_BONUS if is_exact else 0.0
+            yield _NamedDefinition(chunk.target, chunk.path, definition, score, rank)
+
+
+def _definitions_in(texts: FileTexts, chunk: RankedChunk) -> Iterator[Definition]:
+    """Yield the definitions whose names are in a chunk."""
+    definitions = texts.definitions(chunk.target, chunk.path)
+    for definition in definitions.definitions() if definitions is not None else ():
+        if definition.kind in _KINDS and chunk.begin_line <= definition.line <= chunk.end_line:
+            yield definition
 
 
 def is_lesser(lines: Sequence[str], definition: Definition) -> bool:
     """Return whether a definition is a constant, or only a declaration."""
     if definition.kind == "constant":
         return True
-    last = lines[definition.end_line - 1] if 0 < definition.end_line <= len(lines) else ""
-    return definition.kind in {"function", "method"} and last.rstrip().endswith(";")
+    last_line = lines[definition.end_line - 1] if 0 < definition.end_line <= len(lines) else ""
+    return definition.kind in {"function", "method"} and last_line.rstrip().endswith(";")
 
 
-def _definition_excerpt(
-    texts: FileTexts, target: Target, path: str, definition: Definition, score: float
-) -> DefinitionExcerpt:
-    lines = texts.lines(target, path)
+def _excerpt_of(texts: FileTexts, candidate: _NamedDefinition) -> DefinitionExcerpt:
+    """Return a definition with its head, and the comment above if both are short."""
+    definition = candidate.definition
+    lines = texts.lines(candidate.target, candidate.path)
     start = lead_start(lines, definition.begin_line - 1) + 1
     end = min(head_end(lines, definition), start + MAX_DEFINITION_LINES - 1, len(lines))
     end = max(end, min(definition.line, len(lines)))
     if end - start >= MAX_DEFINITION_LINES:
         start = definition.begin_line
 
-    names = (definition.name,)
-    evidence = texts.evidence(target, path, start, end, "definition", score, names)
-    return DefinitionExcerpt(target, path, definition, score, evidence, first_sentence(lines, definition))
+    evidence = texts.evidence(
+        candidate.target, candidate.path, start, end, "definition", candidate.score, (definition.name,)
+    )
+    description = first_sentence(lines, definition)
+    return DefinitionExcerpt(candidate.target, candidate.path, definition, candidate.score, evidence, description)
 
 
 def first_sentence(lines: Sequence[str], definition: Definition) -> str:
     """Return the first sentence of a definition's docstring or of the comment above; empty if none."""
-    head = head_end(lines, definition)
-    docstring: list[str] = []
-    for line_index in range(definition.line, head):
-        if docstring or DOCSTRING.match(lines[line_index]):
-            docstring.append(lines[line_index])
-
-    above = comment_start(lines, definition.begin_line - 1)
-    comment = [line for line in lines[above : definition.begin_line - 1] if not line.lstrip().startswith(("@", "#["))]
-    for block in (docstring, comment):
+    for block in (_docstring_of(lines, definition), _comment_above(lines, definition)):
         text = without_markup(" ".join(_lines_before_tags(block)))
-        match = _SENTENCE.match(text)
-        summary = (match[1] if match is not None else text).strip()
-        if len(summary) >= _MIN_SAID:
-            return summary
+        match = _FIRST_SENTENCE.match(text)
+        sentence = (text if match is None else match[1]).strip()
+        if len(sentence) >= _MIN_SENTENCE_CHARACTERS:
+            return sentence
 
     return ""
+
+
+def _docstring_of(lines: Sequence[str], definition: Definition) -> Sequence[str]:
+    """Return the lines of a definition's docstring; empty without one."""
+    body_of_head = lines[definition.line : head_end(lines, definition)]
+    start = next((index for index, line in enumerate(body_of_head) if DOCSTRING.match(line)), len(body_of_head))
+    return body_of_head[start:]
+
+
+def _comment_above(lines: Sequence[str], definition: Definition) -> Sequence[str]:
+    """Return the lines of the comment above a definition, without decorators and attributes."""
+    start = comment_start(lines, definition.begin_line - 1)
+    above = lines[start : definition.begin_line - 1]
+    return [line for line in above if not line.lstrip().startswith(("@", "#["))]
+
+
+def _lines_before_tags(block: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the first paragraph of a comment without marks, up to its first tag."""
+    directives = [index for index, line in enumerate(block) if _DIRECTIVE.match(line)]
+    has_text = False
+    for line in block[directives[-1] + 1 :] if directives else block:
+        # Twice: a line may have a mark at both ends.
+        text = _COMMENT_MARKS.sub("", _COMMENT_MARKS.sub("", line)).strip()
+        text = _SUMMARY_TAG.sub("", text)
+        if _SECTION_TAG.match(text) or (has_text and not text):
+            return
+        if text:
+            has_text = True
+            yield text
 
 
 def without_markup(text: str) -> str:
@@ -154,34 +257,15 @@ def _label_of(reference: str) -> str:
     return label.strip() if label and "(" not in target else reference.strip().lstrip("#")
 
 
-def _lines_before_tags(block: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the first paragraph of a comment without marks, up to its first tag."""
-    directives = [index for index, line in enumerate(block) if _DIRECTIVE.match(line)]
-    has_text = False
-    for line in block[directives[-1] + 1 :] if directives else block:
-        stripped = _SUMMARY_TAG.sub("", _MARKS.sub("", _MARKS.sub("", line)).strip())
-        if _TAG.match(stripped) or (has_text and not stripped):
-            return
-        if stripped:
-            has_text = True
-            yield stripped
-
-
 def paragraph_of(evidence: FileEvidence) -> str:
     """Return the text of a piece of documentation, without headings and markup."""
-    lines_left: list[str] = []
+    paragraph: list[str] = []
     for line in evidence.text.split("\n"):
-        stripped = line.strip()
-        if (
-            not stripped
-            or has_links_alone(stripped)
-            or re.fullmatch(r"[=~^*\"'#+`|:-]{3,}.*", stripped)
-            or stripped.startswith((".. ", "#", "|", "["))
-        ):
-            if lines_left:
-                break
-            continue
+        text = line.strip()
+        is_text = text and not has_links_alone(text) and not _RULE.fullmatch(text) and not text.startswith(_NO_TEXT)
+        if is_text:
+            paragraph.append(text)
+        elif paragraph:
+            break
 
-        lines_left.append(stripped)
-
-    return " ".join(lines_left)
+    return " ".join(paragraph)

@@ -1,14 +1,18 @@
 """Widen or narrow lines to whole syntactic units: no quote begins in a comment or ends in a signature.
 
-Units are comments and texts over several lines, heads of definitions, and expressions whose brackets are open.
+Units are comments and texts over several lines, heads of definitions, and expressions whose brackets are open. A short
+definition is quoted as a whole. Of a longer one, each border of a window is moved out of the unit that it cuts: to the
+outer end of the unit if that is near, else to the inner end. Moving one border may cut another unit, so this is done
+until nothing moves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from sourcelight.core.markup.highlighting import line_tokens
+from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.engines.search.ranking.terms.chunker import lead_start
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -18,17 +22,39 @@ WHOLE_LINES = 24
 MAX_WIDENING = 8
 """Lines by which a border moves outwards to the border of a unit; beyond, it moves inwards."""
 
+_MAX_ROUNDS = 3
+"""Rounds in which borders are moved: units are seldom nested more deeply."""
+
 _MARGIN = 200
 """Lines around a window that are read for comments: longer ones are rare, and files may have millions of lines."""
 
 _MAX_COMMENT_LINES = 100
+"""Lines above a definition in which the beginning of its comment is looked for."""
+
+_MAX_BRACKET_LINES = 40
+"""Lines after which an open bracket is ignored: what doesn't close it can't be read as code."""
+
 DOCSTRING = re.compile(r"""^\s*[rRuUbB]?(\"\"\"|''')""")
+"""The beginning of a docstring of Python, with its quotation marks."""
+
+_END_OF_HEAD = re.compile(r"[:{;=]\s*(?:#.*|//.*)?$")
+"""The end of the signature of a definition: `def lift(self):`, `int lift() {  // up`."""
+
+_UNCODED = frozenset("cs")
+"""The kinds of tokens that are no code: comments and texts."""
+
+
+class QuotedLines(NamedTuple):
+    """The first and the last of some lines, from 1."""
+
+    first: int
+    last: int
 
 
 def fit_to_units(
     lines: Sequence[str], first: int, last: int, definitions: Sequence[Definition], language: str
-) -> tuple[int, int]:
-    """Return the lines (from 1, inclusive) nearest to `first` and `last` that are whole units.
+) -> QuotedLines:
+    """Return the lines nearest to those from `first` to `last` (from 1) that are whole units.
 
     Parameters
     ----------
@@ -39,166 +65,183 @@ def fit_to_units(
     language
         Name or extension by which comments and texts are known; empty for none.
     """
-    inner = _innermost(definitions, first, last)
-    if inner is not None and inner.end_line - inner.begin_line < WHOLE_LINES:
-        start = comment_start(lines, inner.begin_line - 1) + 1
-        if inner.end_line - start < WHOLE_LINES + MAX_WIDENING:
-            return start, min(inner.end_line, len(lines))
-        return inner.begin_line, min(inner.end_line, len(lines))
+    definition = _innermost(definitions, first, last)
+    if definition is not None and definition.end_line - definition.begin_line < WHOLE_LINES:
+        return _whole_definition(lines, definition)
 
-    units = _units(lines, first, last, definitions, language)
-    for _ in range(3):  # one border may lead into the next unit
-        before = first, last
-        start = _snap_start(first, last, units)
-        # Lines that are cut off above are added below, up to the end of the definition.
-        bound = inner.end_line if inner is not None else len(lines)
-        last = max(last, min(last + max(0, start - first), bound, len(lines)))
-        first, last = start, _snap_end(start, last, units)
-        if (first, last) == before:
+    units = list(_units_around(lines, first, last, definitions, language))
+    max_line = len(lines) if definition is None else min(definition.end_line, len(lines))
+    window = QuotedLines(first, last)
+    for _ in range(_MAX_ROUNDS):
+        moved = _move_out_of_units(window, units, max_line)
+        if moved == window:
             break
+        window = moved
 
-    while first < last and not lines[first - 1].strip():
-        first += 1
-
-    while last > first and not lines[last - 1].strip():
-        last -= 1
-
-    return first, last
+    return _without_empty_ends(lines, window)
 
 
 def _innermost(definitions: Sequence[Definition], first: int, last: int) -> Definition | None:
     """Return the smallest definition of several lines around some lines; else the only one in them."""
-    enclosing = [
-        definition for definition in definitions if definition.begin_line <= first and last <= definition.end_line
-    ]
-    multiline = [definition for definition in enclosing if definition.end_line > definition.begin_line]
-    if multiline:
-        return min(
-            multiline, key=lambda definition: (definition.end_line - definition.begin_line, -definition.begin_line)
-        )
+    multiline = [definition for definition in definitions if definition.end_line > definition.begin_line]
+    enclosing = [item for item in multiline if item.begin_line <= first and last <= item.end_line]
+    if enclosing:
+        return min(enclosing, key=lambda item: (item.end_line - item.begin_line, -item.begin_line))
 
     middle = (first + last) // 2
-    holding = [
-        definition
-        for definition in definitions
-        if definition.begin_line <= middle <= definition.end_line > definition.begin_line
-    ]
-    return min(holding, key=lambda definition: definition.end_line - definition.begin_line, default=None)
+    around_middle = [item for item in multiline if item.begin_line <= middle <= item.end_line]
+    return min(around_middle, key=lambda item: item.end_line - item.begin_line, default=None)
 
 
-def _units(
+def _whole_definition(lines: Sequence[str], definition: Definition) -> QuotedLines:
+    """Return the lines of a short definition, with the comment above unless that is long."""
+    end = min(definition.end_line, len(lines))
+    start = comment_start(lines, definition.begin_line - 1) + 1
+    if definition.end_line - start < WHOLE_LINES + MAX_WIDENING:
+        return QuotedLines(start, end)
+    return QuotedLines(definition.begin_line, end)
+
+
+def _units_around(
     lines: Sequence[str], first: int, last: int, definitions: Sequence[Definition], language: str
-) -> list[tuple[int, int]]:
-    start_line, end_line = max(1, first - _MARGIN), min(len(lines), last + _MARGIN)
-    # A window that begins within a comment reads it as code: begin where a definition does.
-    start_line = max(
-        (definition.begin_line for definition in definitions if definition.begin_line <= start_line), default=start_line
-    )
-    block = list(lines[start_line - 1 : end_line])
+) -> Iterator[QuotedLines]:
+    """Yield the units of several lines around some lines."""
+    block_start, block_end = max(1, first - _MARGIN), min(len(lines), last + _MARGIN)
+    # A block that begins within a comment would read it as code: begin where a definition does.
+    starts_above = [definition.begin_line for definition in definitions if definition.begin_line <= block_start]
+    block_start = max(starts_above, default=block_start)
+
+    block = lines[block_start - 1 : block_end]
     tokens = line_tokens(block, language)
-    units = [
-        (start_line + start, start_line + end) for start, end in (*_comments(block, tokens), *_brackets(block, tokens))
-    ]
-    units += [
-        (definition.begin_line, min(head_end(lines, definition), definition.end_line))
-        for definition in definitions
-        if start_line <= definition.begin_line <= end_line and definition.end_line > definition.begin_line
-    ]
-    return [unit for unit in units if unit[1] > unit[0]]
+    for unit in (*_comment_runs(block, tokens), *_bracket_runs(block, tokens)):
+        if unit.last > unit.first:
+            yield QuotedLines(unit.first + block_start - 1, unit.last + block_start - 1)
+
+    for definition in definitions:
+        is_near = block_start <= definition.begin_line <= block_end
+        if is_near and definition.end_line > definition.begin_line:
+            end = min(head_end(lines, definition), definition.end_line)
+            if end > definition.begin_line:
+                yield QuotedLines(definition.begin_line, end)
 
 
-def _comments(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, str]]]) -> list[tuple[int, int]]:
-    """Return the runs of lines that are comments, or continue in a text of several lines."""
-    runs: list[tuple[int, int]] = []
-    start = -1
-    for number, line in enumerate([*lines, ""]):
-        kinds = (
-            {kind for token_start, end, kind in tokens[number] if line[token_start:end].strip()}
-            if number < len(lines)
-            else set()
-        )
-        covered = sum(end - token_start for token_start, end, _ in tokens[number]) if number < len(lines) else 0
-        is_covered = bool(line.strip()) and covered >= len(line.strip()) and kinds <= {"c", "s"} and bool(kinds)
-        if is_covered and start < 0:
-            start = number
-        elif start >= 0 and not is_covered and (line.strip() or not _goes_on(lines, tokens, number)):
-            runs.append((start, number - 1))
-            start = -1
-
-    return runs
+def _comment_runs(lines: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Iterator[QuotedLines]:
+    """Yield the runs of lines that are comments or texts of several lines; empty lines may be within one."""
+    start = 0
+    for number, line in enumerate([*lines, ""], 1):
+        is_comment = number <= len(lines) and _is_comment_or_text(line, tokens[number - 1])
+        if is_comment:
+            start = start or number
+        elif start and (line.strip() or not _is_gap_in_text(lines, tokens, number)):
+            yield QuotedLines(start, number - 1)
+            start = 0
 
 
-def _goes_on(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, str]]], number: int) -> bool:
-    """Return whether a text has an empty line between others."""
-    if number + 1 >= len(lines) or not tokens[number - 1] or not tokens[number + 1]:
+def _is_comment_or_text(line: str, tokens: Sequence[Token]) -> bool:
+    """Return whether a line has nothing but comments and texts."""
+    kinds = {kind for start, end, kind in tokens if line[start:end].strip()}
+    covered = sum(end - start for start, end, _ in tokens)
+    text = line.strip()
+    return bool(text and kinds) and covered >= len(text) and kinds <= _UNCODED
+
+
+def _is_gap_in_text(lines: Sequence[str], tokens: Sequence[Sequence[Token]], number: int) -> bool:
+    """Return whether an empty line is between two lines of one comment or text."""
+    if number >= len(lines):
         return False
-    before, after = tokens[number - 1], tokens[number + 1]
-    ends_open = before[-1][1] >= len(lines[number - 1]) and not lines[number - 1].rstrip().endswith(
-        ('"""', "'''", "*/")
-    )
-    return ends_open and before[-1][2] == after[0][2] and after[0][0] == 0 and before[-1][2] in {"c", "s"}
+    before, after = tokens[number - 2], tokens[number]
+    if not before or not after:
+        return False
+
+    (_, end_before, kind), (start_after, _, kind_after) = before[-1], after[0]
+    line_before = lines[number - 2]
+    is_open = end_before >= len(line_before) and not line_before.rstrip().endswith(('"""', "'''", "*/"))
+    return is_open and start_after == 0 and kind == kind_after and kind in _UNCODED
 
 
-def _brackets(lines: Sequence[str], tokens: Sequence[Sequence[tuple[int, int, str]]]) -> list[tuple[int, int]]:
-    """Return the runs of lines in which round or square brackets are open, from the line that opens them."""
-    runs: list[tuple[int, int]] = []
-    depth, start = 0, -1
-    for number, line in enumerate(lines):
-        position = 0
-        brackets: list[str] = []
-        for token_start, end, kind in tokens[number]:
-            if kind in {"c", "s"}:
-                brackets.append(line[position:token_start])
-                position = end
-
-        code_text = "".join([*brackets, line[position:]])
-        for letter in code_text:
+def _bracket_runs(lines: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Iterator[QuotedLines]:
+    """Yield the runs of lines in which round or square brackets are open, from the line that opens them."""
+    depth = start = 0
+    for number, line in enumerate(lines, 1):
+        for letter in _code_of(line, tokens[number - 1]):
             if letter in "([":
-                if depth == 0:
-                    start = number
+                start = start if depth else number
                 depth += 1
             elif letter in ")]" and depth:
                 depth -= 1
                 if depth == 0 and number > start:
-                    runs.append((start, number))
+                    yield QuotedLines(start, number)
 
-        if depth and number - start > 40:  # brackets never close, so this isn't readable as code
+        if depth and number - start > _MAX_BRACKET_LINES:
             depth = 0
 
-    return runs
+
+def _code_of(line: str, tokens: Sequence[Token]) -> str:
+    """Return a line without its comments and texts."""
+    parts: list[str] = []
+    position = 0
+    for start, end, kind in tokens:
+        if kind in _UNCODED:
+            parts.append(line[position:start])
+            position = end
+    return "".join([*parts, line[position:]])
 
 
-def _snap_start(first: int, last: int, units: Sequence[tuple[int, int]]) -> int:
-    inside = [unit for unit in units if unit[0] < first <= unit[1]]
-    if not inside:
-        return first
-    start, end = min(inside)
-    return start if first - start <= MAX_WIDENING or end >= last else end + 1
+def _move_out_of_units(window: QuotedLines, units: Sequence[QuotedLines], max_line: int) -> QuotedLines:
+    """Move both borders of a window out of the units that they cut."""
+    first = _move_start(window, units)
+    # Lines that are cut off above are added below, up to the end of the definition.
+    added = max(0, first - window.first)
+    last = max(window.last, min(window.last + added, max_line))
+    return QuotedLines(first, _move_end(QuotedLines(first, last), units))
 
 
-def _snap_end(first: int, last: int, units: Sequence[tuple[int, int]]) -> int:
-    inside = [unit for unit in units if unit[0] <= last < unit[1]]
-    if not inside:
-        return last
-    start, end = max(inside, key=lambda unit: unit[1])
-    return end if end - last <= MAX_WIDENING or start <= first else start - 1
+def _move_start(window: QuotedLines, units: Sequence[QuotedLines]) -> int:
+    """Return the first line of a window: that of the outermost unit which it cuts, or the first one below that."""
+    crossed = [unit for unit in units if unit.first < window.first <= unit.last]
+    if not crossed:
+        return window.first
+    outermost = min(crossed)
+    is_near = window.first - outermost.first <= MAX_WIDENING
+    return outermost.first if is_near or outermost.last >= window.last else outermost.last + 1
+
+
+def _move_end(window: QuotedLines, units: Sequence[QuotedLines]) -> int:
+    """Return the last line of a window: that of the longest unit which it cuts, or the last one above that."""
+    crossed = [unit for unit in units if unit.first <= window.last < unit.last]
+    if not crossed:
+        return window.last
+    longest = max(crossed, key=lambda unit: unit.last)
+    is_near = longest.last - window.last <= MAX_WIDENING
+    return longest.last if is_near or longest.first <= window.first else longest.first - 1
+
+
+def _without_empty_ends(lines: Sequence[str], window: QuotedLines) -> QuotedLines:
+    first, last = window
+    while first < last and not lines[first - 1].strip():
+        first += 1
+    while last > first and not lines[last - 1].strip():
+        last -= 1
+    return QuotedLines(first, last)
 
 
 def head_end(lines: Sequence[str], definition: Definition) -> int:
     """Return the last line of a definition's head: its signature and docstring."""
     line = definition.line
     last = min(definition.end_line, len(lines))
-    while line < last and not re.search(r"[:{;=]\s*(?:#.*|//.*)?$", lines[line - 1]):
+    while line < last and _END_OF_HEAD.search(lines[line - 1]) is None:
         line += 1
 
-    if line < last and (docstring := DOCSTRING.match(lines[line])):
-        line += 1
-        quotation = docstring[1]
-        if lines[line - 1].count(quotation) < 2:
-            while line < last and quotation not in lines[line]:
-                line += 1
+    docstring = DOCSTRING.match(lines[line]) if line < last else None
+    if docstring is None:
+        return min(line, last)
+
+    line += 1
+    quotation_mark = docstring[1]
+    if lines[line - 1].count(quotation_mark) < 2:
+        while line < last and quotation_mark not in lines[line]:
             line += 1
-
+        line += 1
     return min(line, last)
 
 
