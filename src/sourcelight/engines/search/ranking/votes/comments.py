@@ -9,6 +9,7 @@ since documents repeat such sentences.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,7 +20,6 @@ from sourcelight.engines.search.ranking.bm25 import WordScores
 from sourcelight.engines.search.ranking.collection import ChunkCollection
 from sourcelight.engines.search.ranking.model import StatsExchange
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.terms.borders import comments_in
 from sourcelight.engines.search.ranking.terms.tokenizer import stems_in_order
 
 MIN_RUN = 4
@@ -40,6 +40,13 @@ _MAX_BYTES = 16 << 10
 
 _OTHER_WORD = "\0"
 """The character for a word of a comment that the question doesn't have."""
+
+_COMMENT = re.compile(
+    rb'"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'(?:[^\\]|\\.)*?(?:\'\'\'|\Z)|/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)'
+    rb"|//[^\n]*|(?m:^[ \t]*(?:#(?!include|define|if|endif|else)|\*|--|;;|%%)[^\n]*)",
+    re.DOTALL,
+)
+"""A comment or a doc string of most languages: `/* lift */`, `// lift`, `# lift`, `-- lift`, `;; lift`."""
 
 
 def scores_of_comments(
@@ -74,7 +81,8 @@ def scores_of_comments(
     question_text = _encode(stems, characters)
     files = collection.file_of.take(chunks).tolist()
     for chunk, file in zip(chunks.tolist(), files, strict=True):
-        comments = comments_in(_read_chunk(collection, chunk))
+        # Now and then a string is taken for a comment.
+        comments = b"\n".join(_COMMENT.findall(_read_chunk(collection, chunk)))
         run = _longest_run(question_text, _encode(stems_in_order(comments), characters))
         if run >= MIN_RUN:
             scores[file] = max(float(scores[file]), run / len(question_text))
