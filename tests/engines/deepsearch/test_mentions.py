@@ -15,6 +15,7 @@ pytestmark = pytest.mark.timeout(90)
 FILES = {
     "src/mill.py": (
         '"""A mill for requests."""\n\n\ndef grind(request):\n    # A CORS header is left to the caller.\n'
+        "    request.handling = 1\n"
         "    return gzip(request)\n\n\ndef gzip(request):\n    return request\n"
     ),
     "tests/test_mill.py": "def test_grind():\n    assert grind(SocksRequest())\n",
@@ -67,6 +68,9 @@ def test_a_name_without_code_is_said_to_have_none(mill: LocalEngine, question: s
         "Is there a Kafka page?",  # a file has this name
         "Does it use Flask?",  # a manifest lists it
         "Can it compress requests?",  # code has a word of the same meaning
+        "Does it support grinding?",  # code has its root
+        "Is there any gzipping?",  # code has its root, with one letter less
+        "Does it have requesthandling?",  # code may have it in two words
         "Does it wipe its files unless told otherwise?",  # a condition, and a verb with many synonyms
     ],
 )
@@ -74,6 +78,13 @@ def test_nothing_is_denied_where_lines_leave_a_doubt(mill: LocalEngine, question
     text = research(mill, question).text
     assert "no line and no path" not in text
     assert "No line of code" not in text
+
+
+def test_a_word_of_prose_is_not_denied_alone(mill: LocalEngine) -> None:
+    """In shards, an option `--local` does what "offline mode" asks for."""
+    hint = ". Code may do it under another name"
+    assert hint in research(mill, "Is there offline mode?").text.split("\n")[0]
+    assert hint not in research(mill, "any GraphQL support here?").text.split("\n")[0]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +95,7 @@ def test_nothing_is_denied_where_lines_leave_a_doubt(mill: LocalEngine, question
         ("Can mill validate against a JSON schema?", ("JSON", "schema")),
         ("Any websocket handling in this library?", ("websocket",)),
         ("Do public hosts get an IP automatically?", ("IP",)),
+        ("Does it support cookies?", ("cookie",)),
         ("Is there a Docker image?", ()),
         ("Does it support Windows?", ()),
         ("Where is the Redis driver?", ()),

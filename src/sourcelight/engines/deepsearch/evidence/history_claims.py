@@ -22,9 +22,9 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         ("No searched file has `…`: …", "No: no line of `…` has `…`"),
         "search",
         "A complete search that ignores case finds no line and no path, or no line of the named file. Large files and "
-        "submodules are named as not read.",
+        "submodules are named as not read. Of a word of prose, it says that code may do the same under another name.",
         INSTEAD_OF_SENTENCE,
-        ("names._prove_absence", "named_files.find_file_import"),
+        ("names._prove_absence", "named_files.find_file_import", "mentions._leave_open"),
     ),
     Claim(
         (
@@ -33,7 +33,8 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         ),
         "lines",
         "A complete search that ignores case finds the name in comments, documents, tests and lists of locked packages "
-        "only, and no path has it. None of these lines affirms it, and code has no related word. One of them is cited.",
+        "only, and no path has it. None of these lines affirms it, and code has neither a related word nor the root of "
+        "a word of prose. One of them is cited.",
         INSTEAD_OF_SENTENCE,
         ("mentions._state",),
     ),

@@ -94,8 +94,11 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     is_word = subject.islower() and subject.isalpha()
     if len(content.lines) > _MAX_MENTIONS or not _is_whole(content) or (is_word and _has_related(work, subject)):
         return None
+    if is_word and _has_root(work, subject):
+        return None
     if not content.lines:
-        return find_absence(work, subject, [])
+        finding = find_absence(work, subject, [])
+        return _leave_open(finding) if is_word and finding is not None else finding
 
     texts = FileTexts(work.context)
     mentions = _Mentions(subject, content.lines)
@@ -108,7 +111,8 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     evidence = None if best is None else row_evidence(work, texts, best)
     if best is None or evidence is None:
         return None
-    return _state(mentions, best, evidence, content.large_files, queries)
+    finding = _state(mentions, best, evidence, content.large_files, queries)
+    return _leave_open(finding) if is_word else finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +187,25 @@ def _state(
     return finding
 
 
+def _leave_open(finding: Finding) -> Finding:
+    """Add that a word of prose, such as "offline", isn't the only one for what a question asks for."""
+    if _NOT_DENIED not in finding.headline.text:
+        finding.headline = Statement(f"{finding.headline.text}. {_NOT_DENIED}", finding.headline.evidence)
+    return finding
+
+
+def _has_root(work: Work, word: str) -> bool:
+    """Return whether code may have the root of a word, also in two parts: `stream` for streaming, `pretty_print`."""
+    root = _ENDING.sub("", word)
+    splits = [f"{root[:index]}[-_. ]{root[index:]}" for index in range(3, len(root) - 2)]
+    pattern = "|".join(([root] if root != word else []) + splits)
+    if len(root) < 3 or not pattern:
+        return False
+
+    rows = find_rows(work, make_queries(work, f"case:no type:file /{pattern}/")).lines
+    return any(not _is_text(row["path"]) and not is_test(row["path"]) for row in rows)
+
+
 def _pattern_of(subject: str) -> str:
     """Return a pattern for a name in each way of writing: PSR-15 may be psr15."""
     parts = [part for part in re.split(r"[-_./ ]+", subject) if part]
@@ -216,4 +239,7 @@ def _has_related(work: Work, word: str) -> bool:
     return any(not _is_text(row["path"]) for row in rows)
 
 
+_NOT_DENIED = "Code may do it under another name"
+_ENDING = re.compile(r"(?<=[a-z]{3})(?:(?<=([a-z]))\1(?:ing|er|ed)|(?:ing|er|or|ed)s?|e?s)$")
+"""The end of a word whose root may stand alone: streaming, indicator, caching."""
 _EVERYWHERE = frozenset({"attempt", "repeat", "check", "call", "make", "find", "add", "set", "read", "open", "default"})

@@ -68,8 +68,6 @@ _REPLACED = re.compile(
     r"|get\(\s*[gbtw]:\s*,\s*'[^']*+'\s*,\s*(?P<vim>'[^']*+'|\"[^\"]*+\"|-?\d[\d.]*|\[\]|\{\})\s*\)"
 )
 """A value of a shell or of Vim with what replaces it where it isn't set."""
-
-
 _LOCAL_LITERAL = re.compile(r"^\s*(?P<name>[a-z_]\w{0,60})\s*=\s*\{[^{}]{0,200}$")
 """A variable that a line gives a record, up to one of its members: ``options = {color: ``."""
 _CALLED_PREPARED = re.compile(r"default|setting|config|initial", re.IGNORECASE)

@@ -91,6 +91,8 @@ _OF_OTHERS = re.compile(
 _CONDITION = re.compile(r"\b(?:out of the box|automatically|always|never)\b", re.IGNORECASE)
 """Words that ask how something behaves, which only a name that is missing answers."""
 _PLURAL = re.compile(r"(?<=[a-z]{3})(?<!s)s$")
+_WITH_IE = frozenset({"cookies", "movies", "zombies", "selfies", "series", "species", "birdies", "pixies"})
+"""Plurals whose singular ends with -ie, or is the same."""
 _ARTICLES = re.compile(
     r"^(?:(?:for|with|on|to|of|about|any|a|an|the|some|its|their|own|support|kind|sort|way|form|against|up) )+",
     re.IGNORECASE,
@@ -138,7 +140,8 @@ def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has
 
 
 def _singular(word: str) -> str:
-    return word.removesuffix("ies") + "y" if word.endswith("ies") else _PLURAL.sub("", word)
+    is_of_y = word.endswith("ies") and word not in _WITH_IE
+    return word.removesuffix("ies") + "y" if is_of_y else _PLURAL.sub("", word)
 
 
 def _first_phrase(text: str) -> str:
