@@ -35,6 +35,10 @@ AnyArray: TypeAlias = NDArray[Any]
 """An array with the dtype of its file: sections store the narrowest type that fits."""
 
 
+_MIN_INTERSECTED = 4
+"""Candidates that are all kept: to look them up in another list takes longer than to read their text."""
+
+
 def mask_of(indices: Int64Array, size: int) -> BoolArray:
     """Return a mask over `size` items that is true at some indices."""
     mask = np.zeros(size, dtype=np.bool_)
@@ -73,6 +77,29 @@ def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
     ends: Int64Array = lengths.cumsum()
     numbers: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + (starts - (ends - lengths)).repeat(lengths)
     return numbers
+
+
+def intersect_lists(candidates: Int64Array, lists: list[Any], size: int) -> Int64Array:
+    """Intersect `candidates` with all lists, which ascend and have numbers below `size`; a superset if few are left.
+
+    A list up to 64 times longer is probed through a mask over all numbers, a longer one by binary search.
+    """
+    for posting_list in lists:
+        if len(candidates) < _MIN_INTERSECTED:
+            break
+
+        if len(posting_list) < 64 * len(candidates):
+            is_listed = np.zeros(size, dtype=np.bool_)
+            is_listed[posting_list] = True
+            candidates = candidates[is_listed[candidates]]
+        else:
+            # With the dtype of the list: `searchsorted` would first copy the list, which is long, to a common type.
+            positions = posting_list.searchsorted(candidates.astype(posting_list.dtype))
+            # Past the end, every entry is smaller than the candidate, so any entry distinguishes them.
+            positions[positions == len(posting_list)] = 0
+            candidates = candidates[posting_list[positions] == candidates]
+
+    return candidates
 
 
 def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:

@@ -28,7 +28,7 @@ from sourcelight.engines.search import (
     Target,
     TextQuery,
 )
-from sourcelight.engines.search.index import document_buffer, shard
+from sourcelight.engines.search.index import document_buffer, fleet_tables, shard
 from sourcelight.engines.search.model import BatchLimits, GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, open_targets
 from sourcelight.engines.search.scan import corpus as scan_corpus
@@ -85,14 +85,15 @@ queries = st.builds(
 )
 
 
-@pytest.fixture(autouse=True)
-def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make units and shards so small that a few files have several of each."""
+@pytest.fixture(autouse=True, params=[0, 1000], ids=["units", "lists"])
+def small_units(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make units and shards so small that a few files have several of each; once with a table of all units."""
     for module in (document_buffer, shard):
         monkeypatch.setattr(module, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 400)
-    monkeypatch.setattr(scan_corpus, "LOOKUPS_UNFILTERED", 0)
+    monkeypatch.setattr(fleet_tables, "LOOKUPS_UNFILTERED", 0)
     monkeypatch.setattr(scan_corpus, "MIN_SHARDS", 1)
+    monkeypatch.setattr(fleet_tables, "TEXTS_WITHOUT_UNITS", request.param)
 
 
 BATCHES = BatchLimits(first_units=2, exhaustive_units=2, max_units=8, max_documents=2)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from engines.search.naive import MemorySource, build_memory, open_memory
-from sourcelight.engines.search.index import shard as shards
+from sourcelight.engines.search.index import fleet_tables
+from sourcelight.engines.search.index.fleet_tables import ShardFilter
 from sourcelight.engines.search.index.postings import literal_keys
-from sourcelight.engines.search.index.shard import ShardFilter
 from sourcelight.engines.search.scan.corpus import Corpus
 
 WORDS = ("alpha", "beta", "gamma", "delta", "Epsilon", "zeta", "naïve")
@@ -33,7 +33,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def test_shards_are_those_whose_posting_lists_hold_all_trigrams(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch, text: str, bits: int
 ) -> None:
-    monkeypatch.setattr(shards, "MAX_SHARDS", bits)
+    monkeypatch.setattr(fleet_tables, "MAX_SHARDS", bits)
     trigrams, _ = literal_keys(text.encode())
     holding = []
     for number, shard in enumerate(corpus.shards):
@@ -52,6 +52,7 @@ def test_a_text_that_no_shard_holds_leaves_none(corpus: Corpus) -> None:
 def test_the_first_texts_of_a_new_corpus_do_not_wait_for_the_table(corpus: Corpus) -> None:
     trigrams = literal_keys(b"alpha")[0].tolist()
     fresh = Corpus(corpus.members)
-    unfiltered = [len(fresh.shards_with(trigrams)) for _ in range(2)]
+    assert fresh.tables is not None
+    unfiltered = [len(fresh.tables.shards_with(trigrams)) for _ in range(2)]
     assert unfiltered == [len(fresh.shards)] * 2
-    assert len(fresh.shards_with(trigrams)) < len(fresh.shards)
+    assert len(fresh.tables.shards_with(trigrams)) < len(fresh.shards)

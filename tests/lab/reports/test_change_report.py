@@ -109,7 +109,7 @@ def test_the_summary_says_the_numbers_in_words(release: Report) -> None:
     )
     assert (
         release.lead[3]
-        == "The 6 days since v1 had 10 commits by people, against 4 in the 6 days before v1, by 1 person."
+        == "The 6 days since v1 brought 10 commits by people, against 4 in the 6 days before v1, by 1 person."
     )
 
 
@@ -227,3 +227,22 @@ def test_the_date_of_head_is_its_own(tmp_path: Path) -> None:
         report = changes(code, "demo", "v1", "v2")
     assert report.lead[0].startswith("v2 (24 November 2023) has 2 commits since v1 (14 November 2023)")
     assert "24 November 2023" in dict(report.parameters)["head"]
+
+
+def test_commits_of_another_branch_are_no_work_since_base(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "demo")
+    repo.commit({"a": "1\n"}, "start", date=START)
+    repo.branch("maintained")
+    repo.switch("main")
+    for number in range(5):
+        repo.commit({"a": f"{number}\n"}, f"work {number}", date=START + (100 + number) * DAY)
+    repo.tag("v3.1")
+    repo.switch("maintained")
+    repo.commit({"b": "1\n"}, "fix", date=START + 103 * DAY)
+    repo.tag("v2.9")
+    with sl.open(tmp_path, index_dir=tmp_path / "index") as code:
+        report = changes(code, "demo", "v2.9", "v3.1")
+    assert report.lead[0].startswith("v3.1 (")
+    assert " has 5 commits that v2.9 (" in report.lead[0]
+    assert not any("brought" in sentence for sentence in report.lead)
+    assert "commits before" not in {metric.name for metric in report.metrics}

@@ -57,7 +57,7 @@ def test_each_commit_of_a_person_is_in_one_row() -> None:
     rows = section.tables[0].frame[["organization", "people", "commits", "additions"]].to_numpy().tolist()
     assert rows == [["x.org", 2, 3, 6], [NONE, 1, 1, 5], [PUBLIC, 1, 1, 4]]
     assert section.tables[0].frame["share"].sum() == pytest.approx(1)
-    assert section.text.startswith("1 domain of organizations, 0 of them with one person, has 60% of the commits")
+    assert section.text.startswith("1 domain of organizations has 60% of the commits")
     assert section.text.endswith(f"The last 2 rows are for addresses of no organization: {NONE} and {PUBLIC}.")
 
 

@@ -19,6 +19,7 @@ from sourcelight.lab import reports
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.reports import Item, Listing, Metric, Report, ReportTable, Section
+from sourcelight.lab.reports.answers import name_subject, notices_of
 from sourcelight.lab.reports.pdf import find_browser
 from sourcelight.testing import RepositoryBuilder
 
@@ -282,3 +283,12 @@ def test_a_title_from_right_to_left_moves_no_digit_of_a_commit() -> None:
     listing = Listing("Fixes", (Item("fix: \u0645\u0631\u062d\u0628\u0627", "11461530a, Ann", ""),))
     html = Report("t", (), (), (Section("s", "", lists=(listing,)),), {}).to_html()
     assert '<bdi>fix: \u0645\u0631\u062d\u0628\u0627</bdi> <bdi class="sl-about">11461530a, Ann</bdi>' in html
+
+
+def test_a_notice_of_a_part_is_not_repeated_after_the_same_of_the_whole() -> None:
+    report_answer, part, other = pd.DataFrame(), pd.DataFrame(), pd.DataFrame()
+    report_answer.attrs = {"notices": ["3 commits are missing", "web: 1 file is cut"]}
+    part.attrs = {"notices": ["3 commits are missing.", "web: 1 file is cut.", "5 files are left out."]}
+    other.attrs = {"notices": ["3 commits are missing"]}
+    answers = [report_answer, *name_subject("Ownership", [part]), other]
+    assert notices_of(answers) == ["3 commits are missing.", "web: 1 file is cut.", "Ownership: 5 files are left out."]

@@ -45,12 +45,19 @@ def limit_to_changes(commits: Frame, changes: Frame) -> Frame:
 
 
 def notices_of(frames: Sequence[Frame | None]) -> list[str]:
-    """Return notices of answers, each once, in order."""
+    """Return notices of answers, each once, in order.
+
+    A notice of one subject, ``Ownership: 3 commits are missing``, is left out after the same notice without a subject.
+    """
     notices: dict[str, None] = {}
     for frame in frames:
-        if frame is not None:
-            for notice in frame.attrs.get("notices", ()):
-                notices.setdefault(same_kind(notice.rstrip(".") + ".", notice))
+        if frame is None:
+            continue
+        for notice in frame.attrs.get("notices", ()):
+            text = notice.rstrip(".") + "."
+            statement = text.partition(": ")[2]
+            if f"{statement[:1].upper()}{statement[1:]}" not in notices and statement not in notices:
+                notices.setdefault(same_kind(text, notice))
     return list(notices)
 
 

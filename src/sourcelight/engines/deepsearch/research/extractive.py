@@ -27,6 +27,7 @@ from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
 from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit
 from sourcelight.engines.deepsearch.places.name_marks import mark_names
+from sourcelight.engines.deepsearch.question.event_wording import expand_event_wording
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.translation import read_foreign_question
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -187,14 +188,21 @@ def _answer_by_facts(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     if finding is not None:
         return FactsDraft(write_finding(finding, inquiry), is_whole=True)
 
+    inquiry = inquiry.with_words(expand_event_wording(inquiry.words))
     result = count(as_count_request(inquiry, emit), emit)
-    if result.is_whole and result.draft.confident:
+    if result.is_whole and result.draft.confident and not _says_none(result.draft):
         return result
 
     described = find_described_commit(inquiry, emit)
     return (
         result if described is None else FactsDraft(write_finding(without_secrets(described), inquiry), is_whole=True)
     )
+
+
+def _says_none(draft: Draft) -> bool:
+    """Return whether a draft begins with a sentence that no commit did something: one may still say that it did."""
+    first = draft.parts[0] if draft.parts else None
+    return isinstance(first, Paragraph) and first.text.startswith("No commit")
 
 
 def _needs_code(request: FactRequest | None, inquiry: ResearchRequest) -> bool:

@@ -27,7 +27,7 @@ import numpy as np
 import stringzilla
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array, UInt32Array, distinct
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt32Array, distinct, intersect_lists
 from sourcelight.core.patterns import lower_ascii
 from sourcelight.engines.storage.sections import SectionFile
 
@@ -65,7 +65,7 @@ ListBounds: TypeAlias = tuple[int, int]
 """Begin and end of a list."""
 
 _MIN_NARROWED_UNITS = 4
-"""Units below which scanning them takes no longer than looking them up in another list."""
+"""Units below which scanning them takes no longer than looking them up in another bitmap."""
 
 _NO_UNITS: Int64Array = np.zeros(0, dtype=np.intp)
 
@@ -281,28 +281,36 @@ class HashLists:
 
 
 class Postings:
-    """The memory-mapped posting lists of a shard."""
+    """The memory-mapped posting lists of a shard.
+
+    Attributes
+    ----------
+    keys, starts, lists
+        The rare trigrams, ascending; where the list of each starts in `lists`, and the end of the last one.
+    dense_keys, dense_bits
+        The common trigrams, ascending; a bitmap of the units for each, in whole bytes.
+    """
 
     def __init__(self, file: SectionFile, units: int) -> None:
         self._units = units
-        self._keys = file.array("tri_keys")
-        self._starts = file.array("tri_starts")
-        self._lists = file.blocks("tri_lists")
-        self._dense_keys = file.array("dense_keys")
-        self._dense_bits = file.blocks("dense_bits")
+        self.keys = file.array("tri_keys")
+        self.starts = file.array("tri_starts")
+        self.lists = file.blocks("tri_lists")
+        self.dense_keys = file.array("dense_keys")
+        self.dense_bits = file.blocks("dense_bits")
         # Earlier versions wrote no grams, and sections of other names.
         self.grams = HashLists(file, "gram", units) if "gram_starts" in file else None
         self.windows = HashLists(file, "win" if self.grams is None else "key", units)
         # Reading one number from a memoryview takes a tenth of the time that numpy takes.
         self._key_view, self._start_view, self._dense_view = (
-            array.data for array in (self._keys, self._starts, self._dense_keys)
+            array.data for array in (self.keys, self.starts, self.dense_keys)
         )
 
     @property
     def trigrams(self) -> tuple[UInt32Array, UInt32Array]:
         """All trigrams of the shard: rare trigrams with lists, and common trigrams with bitmaps."""
         # Each trigram is in one of the two tables, as `posting_builder` divides them by the length of their lists.
-        return self._keys, self._dense_keys
+        return self.keys, self.dense_keys
 
     def units_with(self, trigrams: UInt32Array) -> Int64Array | None:
         """Return the units that hold all trigrams, ascending, or None without a trigram."""
@@ -330,6 +338,16 @@ class Postings:
         lists.sort(key=len)
         return self._filter(units, lists, rows)
 
+    def list_of(self, trigram: int) -> AnyArray:
+        """Return the units that hold a trigram, ascending."""
+        keys, starts, row = self._key_view, self._start_view, bisect_left(self._key_view, trigram)
+        if row < len(keys) and keys[row] == trigram:
+            return self.lists.slice(starts[row], starts[row + 1])
+        row = bisect_left(self._dense_view, trigram)
+        if row == len(self._dense_view) or self._dense_view[row] != trigram:
+            return _NO_UNITS
+        return np.unpackbits(self._bitmap_of([row]), count=self._units, bitorder="little").nonzero()[0]
+
     def _filter(self, units: Int64Array, lists: list[Any], rows: list[int]) -> Int64Array:
         units = intersect_lists(units, lists, self._units)
         # A few units are read in less time than the bits of the common trigrams, which nearly all words have.
@@ -344,11 +362,11 @@ class Postings:
     def _bitmap_of(self, rows: list[int]) -> Any:
         """Return a bit for each unit, eight a byte, that holds all common trigrams of some rows."""
         dense_size = len(self._dense_view)
-        width = len(self._dense_bits) // dense_size
+        width = len(self.dense_bits) // dense_size
         for row in rows:
-            self._dense_bits.check(row * width, (row + 1) * width)
+            self.dense_bits.check(row * width, (row + 1) * width)
         # All rows in one call: eight units a byte, no lists.
-        return np.bitwise_and.reduce(self._dense_bits.unchecked.reshape(dense_size, width)[rows], axis=0)
+        return np.bitwise_and.reduce(self.dense_bits.unchecked.reshape(dense_size, width)[rows], axis=0)
 
     def _lists_of(self, trigrams: UInt32Array) -> tuple[list[Any], list[int], bool]:
         """Return the lists of rare trigrams, the rows of common ones, and whether a unit may hold them all."""
@@ -356,9 +374,9 @@ class Postings:
         rows: list[int] = []
         keys, dense, starts = self._key_view, self._dense_view, self._start_view
         size, dense_size = len(keys), len(dense)
-        for key, position in zip(trigrams.tolist(), self._keys.searchsorted(trigrams).tolist(), strict=True):
+        for key, position in zip(trigrams.tolist(), self.keys.searchsorted(trigrams).tolist(), strict=True):
             if position < size and keys[position] == key:
-                lists.append(self._lists.slice(starts[position], starts[position + 1]))
+                lists.append(self.lists.slice(starts[position], starts[position + 1]))
                 continue
             row = bisect_left(dense, key)
             if row == dense_size or dense[row] != key:
@@ -367,26 +385,3 @@ class Postings:
             rows.append(row)
 
         return lists, rows, True
-
-
-def intersect_lists(candidates: Int64Array, lists: list[Any], units: int) -> Int64Array:
-    """Intersect `candidates`, ascending, with all lists; a superset where the scan is cheaper.
-
-    A list up to 64 times longer is probed through a mask over all units, a longer one by binary search.
-    """
-    for posting_list in lists:
-        if len(candidates) < _MIN_NARROWED_UNITS:
-            break
-
-        if len(posting_list) < 64 * len(candidates):
-            is_listed = np.zeros(units, dtype=np.bool_)
-            is_listed[posting_list] = True
-            candidates = candidates[is_listed[candidates]]
-        else:
-            # With the dtype of the list: `searchsorted` would first copy the list, which is long, to a common type.
-            positions = posting_list.searchsorted(candidates.astype(posting_list.dtype))
-            # Past the end, every entry is smaller than the candidate, so any entry distinguishes them.
-            positions[positions == len(posting_list)] = 0
-            candidates = candidates[posting_list[positions] == candidates]
-
-    return candidates

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import stringzilla
+from numpy.typing import NDArray
 
 from sourcelight.core.arrays import BoolArray, Int64Array, UInt32Array
 from sourcelight.core.patterns import lower_ascii
@@ -22,7 +23,7 @@ QUAD_BITS = 11
 """Bits of the hash of a quad; a shard of short units drops some of them, see `quad_bits`."""
 
 _QUAD_BYTES = 4
-_QUAD_FACTOR = np.uint32(0x27D4EB2F)
+_FACTOR, _UINT32 = 0x27D4EB2F, 0xFFFFFFFF
 _MAX_QUADS = 4
 """Quads of a literal whose bitmaps are read."""
 
@@ -41,20 +42,28 @@ def all_quads(mapped: bytes) -> tuple[UInt32Array, BoolArray]:
     is_quad &= kinds[2:-1]
     is_quad &= kinds[3:]
     # Four bytes from any place, the first one lowest. The top bits of the product depend on all of them.
-    quads: UInt32Array = np.ndarray((len(mapped) - _QUAD_BYTES + 1,), "<u4", mapped, strides=(1,)) * _QUAD_FACTOR
+    quads: UInt32Array = np.ndarray((len(mapped) - _QUAD_BYTES + 1,), "<u4", mapped, strides=(1,)) * np.uint32(_FACTOR)
     quads >>= np.uint32(32 - QUAD_BITS)
     return quads, is_quad
 
 
 @functools.lru_cache(maxsize=4096)
-def literal_quads(text: bytes) -> tuple[int, ...]:
-    """Return the hashes of some quads of every text with this literal, case ignored."""
-    quads, is_quad = all_quads(lower_ascii(text).translate(MAPPING))
-    hashes = list(dict.fromkeys(quads[is_quad].tolist()))
-    if len(hashes) > _MAX_QUADS:
+def literal_quads(text: bytes, limit: int = _MAX_QUADS) -> tuple[int, ...]:
+    """Return the hashes of some quads of every text with this literal, case ignored; at most `limit`."""
+    # One by one: a literal has a few bytes, and an array takes longer.
+    mapped, size = lower_ascii(text).translate(MAPPING), 0
+    hashes: dict[int, None] = {}
+    for end, byte in enumerate(mapped, 1):
+        size = size + 1 if _IN_QUADS[byte] else 0
+        if size >= _QUAD_BYTES:
+            quad = int.from_bytes(mapped[end - _QUAD_BYTES : end], "little") * _FACTOR & _UINT32
+            hashes[quad >> 32 - QUAD_BITS] = None
+
+    quads = tuple(hashes)
+    if len(quads) > limit:
         # Far from one another, since quads that begin side by side have three bytes in common.
-        hashes = [hashes[number * (len(hashes) - 1) // (_MAX_QUADS - 1)] for number in range(_MAX_QUADS)]
-    return tuple(hashes)
+        return tuple([quads[number * (len(quads) - 1) // (limit - 1)] for number in range(limit)])
+    return quads
 
 
 class QuadBits:
@@ -74,6 +83,11 @@ class QuadBits:
         self._rows = self._bits.unchecked.reshape(-1, self._width)
         # Hashes of this shard lack their low bits, as in `HashLists`.
         self._shift = QUAD_BITS + 1 - len(self._rows).bit_length()
+
+    def all_rows(self) -> NDArray[np.uint64]:
+        """Return a bitmap for each hash of `QUAD_BITS` bits."""
+        self._bits.check(0, len(self._bits))
+        return self._rows.repeat(1 << self._shift, axis=0)
 
     def among(self, units: Int64Array, quads: Sequence[int]) -> BoolArray:
         """Return which of some units may hold all of these quads."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sourcelight.core.arrays import AnyArray, Int64Array
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES, DocumentBuffer, cut_units
 from sourcelight.engines.search.index.posting_builder import PostingBuilder
-from sourcelight.engines.search.index.postings import TRIGRAM_BITS, Postings
+from sourcelight.engines.search.index.postings import Postings
 from sourcelight.engines.search.index.quads import QuadBits
 from sourcelight.engines.storage.section_blocks import SectionBlocks
 from sourcelight.engines.storage.sections import SectionFile, write_sections
@@ -44,12 +44,6 @@ _LOOSE_PREFIX = "loose-"
 
 BY_BLOCK = ("content", "newlines", "tri_lists", "dense_bits", "key_starts", "key_lists", "gram_lists", "quad_bits")
 """Sections of which most searches read little."""
-
-MAX_SHARDS = 64
-"""Shards with a bit of their own; all others are read. The table takes 2, 4, 8 or 16 MB."""
-
-MIN_SHARDS = 4
-"""Shards from which on the table saves more than it takes to ask."""
 
 
 class ShardBuilder:
@@ -302,58 +296,3 @@ class LooseShard(Shard):
     def blob_ids(self) -> list[bytes]:
         """Return the blob id of each document."""
         return list(self._blob_ids)
-
-
-class ShardFilter:
-    """The shards that hold each trigram: one table for a whole fleet.
-
-    A shard has its posting lists in a file of its own, so a query over a fleet looks into as many tables as there are
-    shards, although most texts occur in few of them. This table has one bit for each shard. A text with a trigram that
-    no shard holds is answered by reading a few numbers; other texts leave the shards whose lists are worth reading.
-
-    Parameters
-    ----------
-    shards
-        The shards of a corpus, in its order.
-    """
-
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        self._count = len(shards)
-        filtered = list(enumerate(shards[:MAX_SHARDS]))
-        width = next(bits for bits in (8, 16, 32, 64) if bits >= len(filtered))
-        table: NDArray[np.unsignedinteger] = np.zeros(1 << TRIGRAM_BITS, dtype=f"uint{width}")
-
-        # Shards without posting lists are searched whatever the text is.
-        self._always = 0
-        for number, shard in filtered:
-            if isinstance(shard, LooseShard):
-                self._always |= 1 << number
-                continue
-            # A number of the table's own type: an int would make the whole column int64.
-            bit = table.dtype.type(1 << number)
-            for keys in shard.postings.trigrams:
-                table[keys] |= bit
-
-        # Reading one number from a memoryview takes a tenth of the time that numpy takes.
-        self._bits: memoryview[int] = table.data
-
-    def shards_with(self, trigrams: Sequence[int]) -> list[int]:
-        """Return the numbers of the shards, ascending, that hold all of these trigrams, or may hold them."""
-        table, possible = self._bits, (1 << min(self._count, MAX_SHARDS)) - 1
-        for trigram in trigrams:
-            possible &= table[trigram]
-            if not possible:
-                break
-
-        possible |= self._always
-        # Few bits are left as a rule, so the lowest is taken off one at a time: `x & -x` keeps it alone, since negation
-        # in two's complement flips all bits above it.
-        numbers = []
-        while possible:
-            lowest = possible & -possible
-            numbers.append(lowest.bit_length() - 1)
-            possible ^= lowest
-
-        if self._count <= MAX_SHARDS:
-            return numbers
-        return [*numbers, *range(MAX_SHARDS, self._count)]

@@ -15,16 +15,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array, mask_of, unique_sorted
+from sourcelight.core.arrays import BoolArray, Int64Array, intersect_lists, mask_of, unique_sorted
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
-from sourcelight.engines.search.index.postings import (
-    ListBounds,
-    intersect_lists,
-    literal_grams,
-    literal_keys,
-)
+from sourcelight.engines.search.index.postings import ListBounds, literal_grams, literal_keys
 from sourcelight.engines.search.index.quads import literal_quads
 from sourcelight.engines.search.index.shard import LooseShard
 from sourcelight.engines.search.model import DocumentNumbers, TermPattern, UnitNumbers
@@ -42,6 +37,12 @@ MAX_UNNARROWED_UNITS = 64
 
 MIN_UNITS_OF_SHARD = 12
 """Candidates of a shard below which its bitmaps of quads aren't read."""
+
+MAX_UNPROBED_UNITS = 128
+"""Units that take as long to scan as the lists of all shards to read."""
+
+_MAX_RARE_TRIGRAMS = 2
+"""Trigrams without a row whose lists are read: the table rules out most units that these leave."""
 
 _ShardLists: TypeAlias = tuple[int, SectionBlocks, list[ListBounds]]
 """A shard, the items of its lists, and where the list of each window or gram is among them."""
@@ -76,8 +77,7 @@ def units_as_written(corpus: Corpus, pattern: TermPattern, units: UnitNumbers) -
     if tree is None:
         return units
 
-    bounds = units.searchsorted(corpus.unit_base)
-    shards = (bounds[1:] > bounds[:-1]).nonzero()[0].tolist()
+    shards = _shards_of(corpus, units).tolist()
     # None for a text without a gram, which any unit may hold.
     possible: BoolArray | None = fold(
         tree, lambda leaf: _units_with_grams(corpus, leaf.text, shards), all_of=_all_masks, any_of=_any_mask
@@ -123,11 +123,78 @@ def _any_mask(masks: Iterable[BoolArray | None]) -> BoolArray | None:
 def _required_units(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> UnitNumbers | None:
     units: Int64Array | None = fold(
         tree,
-        lambda leaf: _filter_by_quads(corpus, _literal_units(corpus, leaf.text, selection), leaf.text, selection),
+        lambda leaf: _units_with(corpus, leaf.text, selection),
         all_of=_intersection,
         any_of=lambda operands: _union(operands, corpus.units),
     )
     return None if units is None else UnitNumbers(units)
+
+
+def _units_with(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNumbers | None:
+    """Return the units of selected files that may hold a literal, or None if it is too short to have keys."""
+    tables = corpus.tables
+    table = None if tables is None else tables.units
+    if tables is None or table is None:
+        return _filter_by_quads(corpus, _literal_units(corpus, text, selection), text, selection)
+
+    trigrams, windows = (keys.tolist() for keys in literal_keys(text))
+    if not trigrams:
+        return None
+
+    rows, rare = table.rows_of(text, trigrams)
+    # The bits of selected files are one more row, where lists would be looked up and most of their units dropped.
+    bits = table.bits_of(rows, corpus.selected_bits(table, selection)) if rows else None
+    # A rare trigram has a short list in each shard, and windows have shorter ones: then the table only rules out.
+    if not rare and bits is not None:
+        units = UnitNumbers(table.units_of(bits))
+        if not windows or len(units) <= MAX_UNPROBED_UNITS:
+            return units
+        # The words of a phrase are common, and its windows across two words are not.
+        shards = _shards_of(corpus, units).tolist()
+        return UnitNumbers(table.among(_units_with_windows(corpus, windows, shards), bits))
+
+    shards = selection.shards_among(corpus, tables.shards_with(trigrams))
+    units = _units_with_windows(corpus, windows, shards) if windows else _units_with_trigrams(corpus, rare, shards)
+    return units if bits is None else UnitNumbers(table.among(units, bits))
+
+
+def _units_with_windows(corpus: Corpus, windows: list[int], shards: Iterable[int]) -> UnitNumbers:
+    """Return the units of some shards that hold all windows."""
+    shard_lists: list[_ShardLists] = []
+    for shard_index in shards:
+        lists = corpus.shards[shard_index].postings.windows
+        bounds = lists.bounds(windows)
+        # A shard that lacks one of the windows holds no match.
+        if bounds is not None:
+            shard_lists.append((shard_index, lists.items, bounds))
+    return _units_with_hashes(corpus, shard_lists, len(windows)) if shard_lists else UnitNumbers(_NO_UNITS)
+
+
+def _units_with_trigrams(corpus: Corpus, trigrams: list[int], shards: Sequence[int]) -> UnitNumbers:
+    """Return the units of some shards that hold the first of some trigrams, and others where these leave many."""
+    if not shards:
+        return UnitNumbers(_NO_UNITS)
+    units = _units_with_trigram(corpus, trigrams[0], shards)
+    for trigram in trigrams[1:_MAX_RARE_TRIGRAMS]:
+        # A second look into each shard pays where a scan of what is left takes longer.
+        if len(units) <= MAX_UNPROBED_UNITS:
+            break
+        units = UnitNumbers(intersect_lists(units, [_units_with_trigram(corpus, trigram, shards)], corpus.units))
+    return units
+
+
+def _units_with_trigram(corpus: Corpus, trigram: int, shards: Sequence[int]) -> UnitNumbers:
+    lists = [corpus.shards[shard_index].postings.list_of(trigram) for shard_index in shards]
+    # As in `_posting_list`: lists number units within their shard, and follow one another.
+    units = np.concatenate(lists).astype(np.int64)
+    units += corpus.unit_base[list(shards)].repeat([len(units_of_shard) for units_of_shard in lists])
+    return UnitNumbers(units)
+
+
+def _shards_of(corpus: Corpus, units: UnitNumbers) -> Int64Array:
+    """Return the shards of some units, which ascend."""
+    bounds = units.searchsorted(corpus.unit_base)
+    return (bounds[1:] > bounds[:-1]).nonzero()[0]
 
 
 def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNumbers | None:
@@ -142,7 +209,8 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
     unit_lists = [_NO_UNITS]
     window_lists: list[_ShardLists] = []
     keys = windows.tolist()
-    for shard_index in selection.shards_among(corpus, corpus.shards_with(trigrams.tolist())):
+    every = range(len(corpus.shards)) if corpus.tables is None else corpus.tables.shards_with(trigrams.tolist())
+    for shard_index in selection.shards_among(corpus, every):
         shard = corpus.shards[shard_index]
         if keys and not isinstance(shard, LooseShard):
             lists = shard.postings.windows

@@ -33,9 +33,11 @@ from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, pairs, uniq
 from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.search.index.fleet_tables import FleetTables
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
-from sourcelight.engines.search.index.shard import MIN_SHARDS, LooseShard, Shard, ShardFilter
+from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.shard_contents import ShardContents
+from sourcelight.engines.search.index.unit_table import UnitTable
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS
 from sourcelight.engines.search.model import (
     DocumentNumbers,
@@ -86,8 +88,8 @@ _MAX_PATTERNS_OF_ONE_MEMBER = 16
 LONG_LINE_BYTES = 1024
 """Mean bytes of a line above which lines are copied one by one: Arrow would copy them twice."""
 
-LOOKUPS_UNFILTERED = 2
-"""Texts looked up in a new corpus before its table of trigrams is made."""
+MIN_SHARDS = 4
+"""Shards from which on a table of all of them saves more than it takes to ask."""
 
 LISTS_UNMADE = 3
 """Answers of a new corpus before its paths are listed."""
@@ -223,6 +225,7 @@ class Corpus(Memo):
         self.doc_base = _sums([shard.documents for shard in shards])
         self.documents = int(self.doc_base[-1])
         self.buffers = ShardContents(shards)
+        self.tables = FleetTables(shards, self.unit_base) if len(shards) >= MIN_SHARDS else None
         self.byte_base = self.buffers.bases
 
         # A unit lies in one document, so that a term without a match in a document rules out its units for other terms.
@@ -242,7 +245,6 @@ class Corpus(Memo):
         self._mapped_files = _mapped_files(self.members, shards)
         self._sizes = [(file.map.size, file.size) for file in self._mapped_files]
         self._sizes_checked_s = -math.inf
-        self._trigram_lookups = 0
         self._path_list_requests = 0
 
         # Set by symbol search, so that the definitions live as long as their corpus.
@@ -282,18 +284,11 @@ class Corpus(Memo):
         ranges = pairs(self.unit_start[units], self.unit_end[units])
         self.buffers.check_early(ranges, MAX_EARLY_CHECK_BYTES)
 
-    def shards_with(self, trigrams: list[int]) -> Sequence[int]:
-        """Return the numbers of the shards, ascending, that hold all of these trigrams, or may hold them."""
-        # The table reads all trigrams of all shards, some 20 ms for 250 MB of text: not for the first search after a
-        # commit, which should be quick too.
-        if len(self.shards) < MIN_SHARDS or self._trigram_lookups < LOOKUPS_UNFILTERED:
-            self._trigram_lookups += 1
-            return range(len(self.shards))
-        return self._shard_filter.shards_with(trigrams)
-
-    @functools.cached_property
-    def _shard_filter(self) -> ShardFilter:
-        return ShardFilter(self.shards)
+    def selected_bits(self, table: UnitTable, selection: FileSelection) -> NDArray[np.uint64] | None:
+        """Return the bits in a table of the units with content of selected files; None for all of them."""
+        if selection.covers_all:
+            return None
+        return selection.notes.remember(table, lambda: table.pack(selection.in_documents[self.unit_doc]))
 
     # Offsets, lines and documents.
 

@@ -168,10 +168,11 @@ def earlier_people(code: Client, stages: ReportProgress, request: ChangeRequest)
 def commits_before(code: Client, stages: ReportProgress, request: ChangeRequest, data: ChangeData) -> Frame | None:
     """Return counted commits of a period before base, as long as the one from base to the newest commit.
 
-    None without such a period.
+    None without such a period. If base has commits that head lacks, the others are no work since base: those of a major
+    version, over years, would be compared with the day between two releases.
     """
     newest = data.commits["commit_date"].max() if len(data.commits) else None
-    if data.base_date is None or newest is None or not newest > data.base_date:
+    if data.undone or data.base_date is None or newest is None or not newest > data.base_date:
         return None
 
     after = data.base_date - (newest - data.base_date)

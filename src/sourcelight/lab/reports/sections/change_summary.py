@@ -201,7 +201,9 @@ def _authors_text(ends: Ends, commits: Frame, people: Frame) -> str:
 
     # The date of head, which isn't that of the newest commit where rebases or clocks changed the order.
     head_date = date_text(ends.head_date or commits["commit_date"].max())
-    text = f"{ends.head} ({head_date}) has {count_of(len(commits), 'commit')} since {base}"
+    # From another branch, as of a maintained version, commits may be older than base.
+    since = f"that {base} lacks" if ends.undone else f"since {base}"
+    text = f"{ends.head} ({head_date}) has {count_of(len(commits), 'commit')} {since}"
     authors = count_of(len(people), "person")
     bots = int(commits["bot"].sum())
     if bots:
@@ -273,7 +275,7 @@ def _comparison_text(ends: Ends, commits: Frame, before: Frame | None) -> str:
     time = duration_text(days)
     # The first sentence has the commits of bots.
     compared, _ = compare_commits(commits, before, f"the {time} before {ends.base}")
-    text = f"The {time} since {ends.base} had {compared}"
+    text = f"The {time} since {ends.base} brought {compared}"
 
     human = unify_names(people_commits(before), None, join_addresses=True)
     people = len(human[["author", "author_email"]].drop_duplicates())

@@ -135,6 +135,16 @@ def with_organizations(commits: Frame) -> Frame:
     return frame
 
 
+def _domains_text(count: int, single: int) -> str:
+    """Return the number of domains and of those with one person: ``5 domains of organizations, 2 of them …,``."""
+    domains = f"{count_of(count, 'domain')} of organizations"
+    if not single:
+        return domains
+    if single < count:
+        return f"{domains}, {single:,} of them with one person,"
+    return f"{domains}, {'each ' if count > 1 else ''}with one person,"
+
+
 def organizations_section(commits: Frame) -> Section:
     """Return the section of organizations: a row each, most commits first, other addresses last."""
     human = commits[~commits["bot"]]
@@ -153,11 +163,8 @@ def organizations_section(commits: Frame) -> Section:
     frame = frame.drop(columns="_none").reset_index(drop=True)
     organizations = frame[~frame["organization"].isin(_OTHERS)]
     share = organizations["commits"].sum() / max(len(human), 1)
-    domains, single = count_of(len(organizations), "domain"), int((organizations["people"] == 1).sum())
-    single_text = f"{domains} of organizations, {single:,} of them with one person"
-    text = (
-        f"{single_text}, {'has' if len(organizations) == 1 else 'have'} {share_text(share)} of the commits by people."
-    )
+    text = _domains_text(len(organizations), int((organizations["people"] == 1).sum()))
+    text += f" {'has' if len(organizations) == 1 else 'have'} {share_text(share)} of the commits by people."
     other_groups = [str(name) for name in frame["organization"] if name in _OTHERS]
     if other_groups:
         # The table has more rows than the sentence counts.

@@ -7,7 +7,7 @@ words, and no other object before them. "Add tests for the redis chart" isn't th
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,82 +19,59 @@ from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call, limiting_notices
+from sourcelight.engines.deepsearch.lookups.project.commit_subjects import (
+    BESIDE,
+    DIRECTED,
+    GENERIC,
+    GENERIC_IF_REMOVED,
+    JOINING,
+    LIGHT,
+    LIMITS,
+    MAX_CHARS,
+    SAME,
+    SIMILAR,
+    WORD,
+    SubjectLine,
+    all_forms_of,
+    stem_of,
+)
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO, without_second_part
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
-from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, stem
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
-_MAX_CHARS = 300
 _MAX_WORDS = 12
 _MAX_FITTING = 3
 """Commits that may fit: of more, the first isn't what the question is about."""
-_WORD = re.compile(r"--?[A-Za-z][\w-]*|\w[\w.+#/:-]*[\w+#]|\w")
-_PREFIX = re.compile(r"(?:\[[^\]\n]{1,60}\]\s*:?\s*|[\w.,/*-]{1,50}(?:\([^)\n]{1,60}\))?!?:\s+)")
-"""The part of a subject that names a component: `feat(gate):`, `[charts/gate]`."""
-_NUMBERS = re.compile(
-    r"\s*\(?(?:(?:closes|fixes|see|refs?|pr|issue|bug|resolves)\s+)?#\d+\)?|\s*\[#\d+\]", re.IGNORECASE
-)
-_IRREGULAR = {
-    "made": "make", "wrote": "write", "written": "write", "brought": "bring", "built": "build", "hid": "hide",
-    "hidden": "hide", "shown": "show", "sped": "speed", "rewrote": "rewrite", "rewritten": "rewrite", "took": "take",
-    "taken": "take", "gave": "give", "given": "give", "began": "begin", "begun": "begin", "ran": "run", "sent": "send",
-    "moved": "move", "dropped": "drop",
-}  # fmt: skip
-_ADDING = ("add", "introduce", "implement", "create", "support", "new", "initial")
-_MEANINGS: Sequence[tuple[Sequence[str], Sequence[str]]] = (
-    (("add", "introduce", "implement", "create"), _ADDING),
-    (("write",), (*_ADDING, "write")),
-    (("remove", "delete", "drop"), ("remove", "delete", "drop")),
-    (("replace", "migrate", "switch", "swap"), ("replace", "migrate", "switch", "swap", "move", "convert", "port")),
-    (("expose", "export"), ("expose", "export")),
-    (("fix", "resolve", "repair"), ("fix", "resolve", "repair", "correct")),
-    (("update", "upgrade", "bump"), ("update", "upgrade", "bump")),
-    (("raise", "increase"), ("raise", "increase", "bump")),
-    (("lower", "reduce", "decrease"), ("lower", "reduce", "decrease")),
-)
-"""Verbs of questions, and the verbs of subjects that say the same."""
-_SAME: Mapping[str, frozenset[str]] = {
-    stem(verb): frozenset(map(stem, same)) for verbs, same in _MEANINGS for verb in verbs
-}
-_DIRECTED = frozenset(map(stem, ("replace", "migrate", "switch", "swap", "rename", "move", "convert", "port", "bump")))
-"""Verbs for which it matters which of two names comes first."""
-_LIMITS_TEXT = """
-not no nor none without except never but besides only before after until since last latest lately recently most again
-often why how many other every each all don't doesn't didn't isn't wasn't again back undo
-"""
-_LIMITS = frozenset(_LIMITS_TEXT.split())
-"""Words that turn a question, or a subject, into another one."""
 _NEUTRAL_TEXT = """
-commit commits first originally initially exactly actually repo repository project codebase ever person author
+commit commits first originally initially exactly actually repo repository project codebase ever person author change
+favour favor over they we you it there their our own them that this
 """
 _NEUTRAL = frozenset(_NEUTRAL_TEXT.split())
-_LIGHT_TEXT = """
-new initial basic simple optional support ability option possibility version first command line cli
-"""
-_LIGHT = frozenset(_LIGHT_TEXT.split())
-"""Words before the object of a subject that leave it the same: "Add a new chart"."""
-_BESIDE_TEXT = """
-test tests testing spec specs doc docs documentation document readme changelog changes example examples sample demo ci
-workflow lint comment comments typo benchmark benchmarks translation translations badge link icon
-"""
-_BESIDE = frozenset(_BESIDE_TEXT.split())
-"""Things to which something is added, too, or in which it is only written about."""
-_JOINING_TEXT = """
-to for in into on with and via by so that which when as from of using if while instead at during within including or
-"""
-_JOINING = frozenset(_JOINING_TEXT.split())
 _INTO = frozenset(["to", "in", "into", "on", "of", "from", "for", "at", "within"])
+
+
+_EXACT = "The subject of the commit has all words of the question, or verbs that mean the same; merges don't count."
+_SIMILAR = (
+    "The subject of the commit has the words that name the thing, as the object of a similar verb; merges don't count."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _CommitDescription:
-    """The words of a question for a commit: all of them by stem, in order, and the longest of them that is no verb."""
+    """The words of a question for a commit: all of them by stem, in order, and the longest of them that is no verb.
+
+    `verb` is the stem of what was done, empty for a verb that says nothing by itself; `objects` are the stems of the
+    words that a subject has to have.
+    """
 
     stems: tuple[str, ...]
     words: tuple[str, ...]
     longest: str
     is_exact: bool
+    verb: str = ""
+    objects: tuple[str, ...] = ()
 
 
 def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
@@ -105,7 +82,7 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
 
     work = Work(FactRequest("lookup"), inquiry, emit)
     # The stem of a word begins all of its forms.
-    beginning = stem(description.longest)
+    beginning = stem_of(description.longest)
     common = beginning if description.longest.startswith(beginning) else description.longest[:3]
     arguments: dict[str, Any] = {
         "repos": work.names, "messageTerms": [f"(?i){escape_regexp(common)}"], "useRegex": True,
@@ -119,7 +96,10 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
         return None
 
     rows = answer.table.to_pylist()
-    fitting = [row for row in rows if len(row["parents"] or ()) < 2 and _says(row["subject"] or "", description)]
+    single = [row for row in rows if len(row["parents"] or ()) < 2]
+    fitting = [row for row in single if _says(row["subject"] or "", description)]
+    is_exact = bool(fitting)
+    fitting = fitting or [row for row in single if _names(row["subject"] or "", description)]
     subjects = {row["subject"] for row in fitting}
     is_reverted = any(_find_reverted_subject(row["subject"] or "") in subjects for row in rows)
     if not 0 < len(fitting) <= _MAX_FITTING or is_reverted or len({row["repository"] for row in fitting}) > 1:
@@ -135,9 +115,7 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
         "date",
         queries=[format_call("commit_search", arguments)],
         notes=limiting_notices(answer),
-        method=[
-            "The subject of the commit has all words of the question, or verbs that mean the same; merges don't count."
-        ],
+        method=[_EXACT if is_exact else _SIMILAR],
         heading="Later commits that fit",
     )
     finding.details = [
@@ -150,70 +128,162 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
 def _read(text: str) -> _CommitDescription | None:
     """Read the words that describe a commit; None for a question that asks for something else, or names too little."""
     asks = WHO.search(text) or WHEN.search(text)
-    if asks is None or len(text) > _MAX_CHARS:
+    if asks is None or len(text) > MAX_CHARS:
         return None
 
     rest = without_second_part(text[asks.end() :]).replace("`", " ").replace("·", " ")
-    words = [word for word in _WORD.findall(rest) if word.lower() not in _NEUTRAL]
-    if any(word.lower() in _LIMITS for word in words):
+    words = [
+        word.removesuffix("'s")
+        for word in WORD.findall(re.sub(r"(?<=\w)'s\b|\(\)", "", rest))
+        if word.lower() not in _NEUTRAL
+    ]
+    if any(word.lower() in LIMITS for word in words):
         return None
 
     words = [word for word in words if word.lower() not in FUNCTION_WORDS]
-    stems = tuple(dict.fromkeys(map(_stem, words)))
-    objects = [word for word in words if _stem(word) not in _SAME and _stem(word) != "make"]
+    stems = tuple(dict.fromkeys(map(stem_of, words)))
+    objects = [word for word in words if stem_of(word) not in SAME and stem_of(word) != "make"]
     if not objects or not 1 < len(stems) <= _MAX_WORDS:
         return None
 
-    is_name = any(not (word.isalpha() and word[1:].islower()) for word in objects)
+    is_name = any(not (word.isalpha() and word.islower()) for word in objects)
     is_exact = len(objects) == 1 and not is_name
     longest = max((word.lower().lstrip("-") for word in objects), key=len)
-    return _CommitDescription(stems, tuple(words), longest, is_exact) if len(longest) > 1 or is_name else None
+    if len(longest) < 2 and not is_name:
+        return None
+
+    verb = _verb_of(asks[0], words)
+    without = GENERIC if stem_of(verb) not in _WITHOUT_MEANING else GENERIC | {"work", "works", "properly", "correctly"}
+    object_words = [word for word in words if word != verb and word.lower() not in without]
+    longest = max((word.lower().lstrip("-.") for word in object_words), key=len, default=longest)
+    named_stems = tuple(dict.fromkeys(stem_of(word.lstrip("-.")) for word in object_words))
+    return _CommitDescription(
+        stems, tuple(words), longest, is_exact, "" if stem_of(verb) in _WITHOUT_MEANING else stem_of(verb), named_stems
+    )
 
 
-def _stem(word: str) -> str:
-    lower = word.lower()
-    return lower if lower.startswith("-") else stem(_IRREGULAR.get(lower, lower))
+def _verb_of(asks: str, words: Sequence[str]) -> str:
+    """Return the verb of a question: its first word if it asks for a person, else its last; empty for none."""
+    verbs = [word for word in words if stem_of(word) in SIMILAR or stem_of(word) in _WITHOUT_MEANING]
+    if not re.match(r"\W*when", asks, re.IGNORECASE):
+        return words[0]
+    return verbs[-1] if verbs else ""
+
+
+_WITHOUT_MEANING = frozenset(
+    map(stem_of, ("make", "teach", "get", "let", "do", "have", "give", "turn", "cause", "put", "set"))
+)
+"""Verbs that say nothing by themselves: "made the depth limited"."""
+
+
+def _names(subject: str, description: _CommitDescription) -> bool:
+    """Return whether the object of a subject is what a question describes, with a similar verb and maybe more words."""
+    line = SubjectLine.read(subject)
+    objects = description.objects
+    if line is None or not objects or (len(objects) == 1 and description.is_exact):
+        return False
+
+    lower_words = [match[0].lower() for match in line.words]
+    if any(word in LIMITS for word in lower_words) or re.match(
+        r"(?:re-?)?(?:revert|apply|merge|wip)\b", subject, re.IGNORECASE
+    ):
+        return False
+
+    verb = next((form for form in line.forms[0] if form in _SUBJECT_VERBS), "")
+    verb = "" if re.search(r"(?:er|or|tion|ment)$", lower_words[0]) is not None else verb
+    if not _means(description, verb, line):
+        return False
+
+    forms = [all_forms_of(match[0]) for match in line.words]
+    start = 1 if verb else 0
+    accepted = frozenset(objects)
+    is_whole = all(
+        name in line.prefix_words or any(name in form for form in forms[0 if verb in objects else start :])
+        for name in objects
+    )
+    is_removal = description.verb in _REMOVING or verb in DIRECTED or description.verb in DIRECTED
+    heads = line.heads(start, is_removal=is_removal)
+    is_object = any(all_forms_of(head) & accepted for head in heads)
+    beside = line.prefix_words & _BESIDE_PREFIXES
+    beside |= {word.lower() for phrase in line.objects(start)[:1] for word in phrase if word.lower() in BESIDE}
+    if is_removal:
+        beside -= GENERIC_IF_REMOVED
+    is_beside = bool({stem_of(word) for word in beside} - {stem_of(word) for word in description.words})
+    if description.verb in _DIRECTED_FROM_TO and len(objects) > 1 and not _in_order(objects, forms):
+        return False
+    return is_whole and is_object and not is_beside
+
+
+def _means(description: _CommitDescription, verb: str, line: SubjectLine) -> bool:
+    """Return whether the verb of a subject may say what was asked; without a verb, it names what is new."""
+    requested_verb = description.verb
+    is_named_first = bool(all_forms_of(line.words[0][0]) & frozenset(description.objects))
+    if not verb and not is_named_first and not line.prefix_words & {"feat", "feature"}:
+        return False
+    if not requested_verb:
+        return True
+    similar = SIMILAR.get(requested_verb, frozenset({requested_verb}))
+    if not verb:
+        # "Config file" or "feat: config file" names what is new.
+        return requested_verb in _ADDING_VERBS and not line.prefix_words & _OTHER_PREFIXES
+    return verb in similar or requested_verb in line.forms[0]
+
+
+_DIRECTED_FROM_TO = DIRECTED - {stem_of("bump")}
+_REMOVING = frozenset(map(stem_of, ("remove", "delete", "drop")))
+_ADDING_VERBS = frozenset(map(stem_of, ("add", "introduce", "implement", "create", "write")))
+_BESIDE_PREFIXES = frozenset(
+    ["test", "tests", "doc", "docs", "readme", "example", "examples", "changelog", "spec", "style", "lint", "typo"]
+)
+_OTHER_PREFIXES = frozenset(
+    ["fix", "docs", "chore", "refactor", "test", "ci", "perf", "style", "build", "bug", "bugfix", "revert"]
+)
+_SUBJECT_VERBS_TEXT = """
+add introduce implement create write support provide allow enable offer include bring expose define ship start
+initial first new make build remove delete drop replace kill purge ditch dump eliminate retire fix resolve repair
+solve correct prevent avoid handle guard stop update upgrade bump raise increase require move switch set migrate use
+change lower reduce decrease limit respect honor honour obey permit disable deactivate cap restrict bound speed
+optimize optimise improve rename deprecate swap convert port document describe mention refactor rewrite revert clean
+cleanup simplify extract split merge test check ensure show hide render print log return throw raise skip ignore
+pass mark expose export adapt adjust tweak format lint release prepare publish tag note clarify reword explain pin
+unpin lock unlock restore keep let accept reject validate verify detect parse generate
+"""
+_SUBJECT_VERBS = frozenset(map(stem_of, _SUBJECT_VERBS_TEXT.split()))
+"""Words that are verbs at the beginning of a subject; a subject that begins with another one may have none."""
 
 
 def _says(subject: str, description: _CommitDescription) -> bool:
     """Return whether the subject of a commit says what a question describes, and nothing else before it."""
-    text, beginning = _NUMBERS.sub("", subject[: _MAX_CHARS + 1]), ""
-    while (prefix := _PREFIX.match(text)) is not None:
-        beginning, text = f"{beginning} {prefix[0]}", text[prefix.end() :]
-
-    matches = list(_WORD.finditer(text))
-    forms = [_forms(match[0]) for match in matches]
-    if len(subject) > _MAX_CHARS or len(forms) < 2:
+    line = SubjectLine.read(subject)
+    if line is None or len(line.words) < 2:
         return False
+
+    matches, forms, prefix_words = line.words, line.forms, line.prefix_words
 
     # The first word of a subject is what it does; a question names that by a verb of the same meaning.
-    verbs = {word for word in description.stems if forms[0] & _SAME.get(word, {word})}
-    prefix_words = frozenset(form for word in re.findall(r"\w+", beginning) for form in (word.lower(), _stem(word)))
-    is_beside = bool(prefix_words & _BESIDE) and not prefix_words & _BESIDE & set(description.stems)
-    if not verbs or is_beside or (verbs & _DIRECTED and not _in_order(description, forms)):
+    verbs = {word for word in description.stems if forms[0] & SAME.get(word, {word})}
+    is_beside = bool(prefix_words & BESIDE) and not prefix_words & BESIDE & set(description.stems)
+    if (
+        not verbs
+        or is_beside
+        or (verbs & DIRECTED and not _in_order([word for word in description.stems if word not in SAME], forms))
+    ):
         return False
 
-    accepted = [_SAME.get(word, frozenset({word})) if word in verbs else {word} for word in description.stems]
+    accepted = [SAME.get(word, frozenset({word})) if word in verbs else {word} for word in description.stems]
     if not all(prefix_words & same or any(form & same for form in forms) for same in accepted):
         return False
 
     accepted_words = frozenset[str]().union(*accepted)
     last = max(number for number, form in enumerate(forms) if form & accepted_words)
     before = [match[0].lower() for match, form in zip(matches[:last], forms, strict=False) if not form & accepted_words]
-    if any(word in _LIMITS or (word not in FUNCTION_WORDS and word not in _LIGHT) for word in before):
+    if any(word in LIMITS or (word not in FUNCTION_WORDS and word not in LIGHT) for word in before):
         return False
-    return _ends_well(text, matches, last, is_exact=description.is_exact)
+    return _ends_well(line.text, matches, last, is_exact=description.is_exact)
 
 
-def _forms(word: str) -> frozenset[str]:
-    """Return the stems that a word of a subject counts as: its own, and that of each part of a path."""
-    parts = re.split(r"[/:]", word)
-    return frozenset({_stem(word), *(_stem(part) for part in parts if part)})
-
-
-def _in_order(description: _CommitDescription, forms: Sequence[frozenset[str]]) -> bool:
+def _in_order(names: Sequence[str], forms: Sequence[frozenset[str]]) -> bool:
     """Return whether the names of a change from one to another are in the order of the question."""
-    names = [word for word in description.stems if word not in _SAME]
     positions = [next((number for number, form in enumerate(forms) if name in form), -1) for name in names]
     is_turned = any("from" in form for form in forms) and any("to" in form for form in forms)
     if is_turned:
@@ -234,10 +304,10 @@ def _ends_well(text: str, matches: Sequence[re.Match[str]], last: int, *, is_exa
         return False
 
     between = text[matches[last].end() : rest[0].start()]
-    if words[0] not in _JOINING and re.search(r"[(:;,+&\u2013\u2014]", between) is None:
+    if words[0] not in JOINING and re.search(r"[(:;,+&\u2013\u2014]", between) is None:
         return False
     if words[0] in _INTO:
-        return not any(word.rpartition(".")[0] in _BESIDE or word in _BESIDE for word in words)
+        return not any(word.rpartition(".")[0] in BESIDE or word in BESIDE for word in words)
     return True
 
 

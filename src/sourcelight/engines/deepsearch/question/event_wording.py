@@ -1,0 +1,230 @@
+"""Rewrite everyday questions for a person or a date as the forms that they are read by.
+
+"Who came up with the dim flag?" is "who added the dim flag", "when did A become B" is "when was A renamed to B", and
+"how old is X" is "when was X added". The subject stays as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from sourcelight.engines.deepsearch.question.marks import GAP
+
+MAX_CHARACTERS = 300
+"""Longer questions stay as they are."""
+
+_WORDS: Mapping[str, str] = {
+    "WHEN": r"""
+when(?: exactly)?|since when|in (?:which|what) (?:commit|year|month)|how long ago|(?:on|at) (?:which|what) (?:date|day)
+""",
+    "SINCE": "since (?:when|which commit|what commit)",
+    "WHO": r"""
+who(?: (?:exactly|originally|first|initially|actually))?
+(?:which|what) (?:person|developer|dev|contributor|author|commit|change|pr|pull request|patch)(?: (?:first|originally))?
+""",
+    "PEOPLE": r"""
+we|they|you(?: guys)?|it|this|people|somebody|someone|anyone|anybody|·
+(?:the|this|our) (?:whole )?(?:project|repo(?:sitory)?|code ?base|library|lib|tool|app|package|team|people|folks|guys)
+(?:the|this|our) (?:whole )?(?:authors?|maintainers?|developers?|devs)
+""",
+    "PERSON": r"""
+one|person|people|developer|dev|author|contributor|committer|guy|human|maintainer|engineer|individual
+""",
+    "CONTRIBUTED": r"""
+came up with(?: the idea (?:of|for))?|contributed|invented|brought in(?:to being)?|brought (?:us|about)|put in
+built(?: in)?|authored|coded(?: up)?|shipped|landed|devised|designed|gave us|originated|conceived|first wrote
+(?:is|are|was|were) behind(?: the (?:addition|introduction|idea) of)?|(?:is|was) to (?:thank|blame) for
+(?:is|was) responsible for (?:adding|introducing|writing|the (?:addition|introduction) of)
+did the (?:work|implementation) (?:for|on|of)|made the (?:change|commit|patch|pr) (?:that|which) added
+(?:had|has) the idea (?:of|for|to add)
+""",
+    "THING": r"""
+flag|option|switch|(?:sub-?)?command|chart|module|plugin|middleware|validator|function|method|class|script|file|page|api
+helper|adapter|driver|exporter|parser|lexer|formatter|resolver|decoder|encoder|backend|frontend|logo|icon|theme|feature
+template|component|widget|endpoint|handler|hook|rule|check|test|linter|workflow|action|provider|macro|operator|type
+interface|trait|struct|setting|document|guide|example|dashboard|report|tool|extension|integration|client|wrapper
+""",
+    "BEGIN": r"""
+us(?:e|ing)|support(?:ing)?|ship(?:ping)?|hav(?:e|ing)|provid(?:e|ing)|offer(?:ing)?|includ(?:e|ing)|depend(?:ing)? on
+""",
+    "GET": r"""
+get|gain|add|introduce|adopt|acquire|implement|include|receive|obtain|pick up|bring in|ship(?: with)?|come with|grow
+learn(?: (?:to|about))?|put in|(?:start|begin) (?:to )?BEGIN
+""",
+    "COME": r"""
+show(?:ed)? up|appear(?:ed)?|c[ao]me (?:in|along|about|into (?:being|existence|play)|to be)|land(?:ed)?|arriv(?:e|ed)
+pop(?:ped)? up|(?:get|got|been|be) (?:added|merged|introduced|created|implemented|in|included|shipped|born)
+ma(?:k|d)e (?:it in(?:to (?:the )?\S+)?|its? (?:first )?(?:appearance|debut|way in))|debut(?:ed)?|emerge[ds]?
+start(?:ed)? (?:to )?exist(?:ing)?|start being (?:supported|used|available)|enter(?:ed)?
+become (?:available|possible|supported)
+""",
+    "GONE": r"""
+removed|deleted|dropped|ditched|scrapped|killed(?: off)?|axed|thrown (?:out|away)|taken out|retired|nuked
+""",
+    "GO": r"disappear(?:ed)?|vanish(?:ed)?|go(?:ne)? away|went away|leave|left|die|(?:get|got|been|be) (?:GONE)",
+    "REMOVE": r"""
+ditch|scrap|kill(?: off)?|axe|nuke|retire|purge|eliminate|abandon|discontinue|sunset|drop|remove|delete|get rid of
+throw (?:out|away)|kick out|strip out|rip out|pull out|take out|cut(?: out)?|toss(?: out)?|dump|chuck(?: out)?|trash|zap
+stop (?:using|shipping|having|providing|including|offering)|do away with|part with|move away from|switch away from
+""",
+    "REMOVED": r"""
+ditched|scrapped|killed(?: off)?|axed|nuked|retired|purged|eliminated|abandoned|discontinued|sunset(?:ted)?|got rid of
+gotten rid of|threw (?:out|away)|thrown (?:out|away)|kicked out|stripped out|ripped out|pulled out|took out|taken out
+cut(?: out)?|tossed(?: out)?|dumped|chucked(?: out)?|trashed|zapped|did away with|done away with
+stopped (?:using|shipping|having|providing|including|offering)
+""",
+    "UNSUPPORT": r"""
+stop(?:ped)? supporting|end(?:ed)? support for|quit supporting|cease[ds]? to support|drop(?:ped)? support for
+""",
+    "TOUCH": r"""
+(?:touch|chang|edit|modif|updat|work|tweak|alter|commit|fiddl|mess|revis)\w*(?: (?:on|to|with|in))?
+""",
+    "MAIN": "main|primary|key|lead|leading|principal|chief|driving|biggest|top|most important",
+    "MOST": "(?:the )?(?:most|bulk|majority|lion's share|largest part|biggest part|biggest chunk)",
+    "NAMED": r"""
+become|became|turn(?:ed)? into|(?:get |got )?(?:renamed|called|changed) (?:in)?to|moved (?:in)?to|start being called
+""",
+    "TO": "(?:in)?to",
+    "IS": "is|are|was|were|has|have",
+}
+"""Phrases for the words in capitals of the forms: any of those between bars or on several lines."""
+_FORMS_TEXT = """
+WHEN (?:did|IS) OLD(?: file)? NAMED NEW => when was OLD renamed to NEW
+WHO (?:turned|changed|renamed|moved) OLD(?: file)? TO NEW => WHO renamed OLD to NEW
+WHEN did PEOPLE UNSUPPORT X => when was support for X dropped
+WHO UNSUPPORT X => WHO dropped support for X
+WHEN (?:was|were) support for X (?:REMOVED|GONE|ended|stopped|withdrawn) => when was support for X dropped
+WHEN did support for X (?:end|stop|cease|GO) => when was support for X dropped
+WHEN did X stop being supported => when was support for X dropped
+WHEN did PEOPLE (?:move|switch|migrate|go|change|convert) (?:over )?from X (?:over )?to Y => when was X replaced by Y
+WHEN did PEOPLE (?:drop|ditch|swap|trade|exchange|dump) X (?:for|in favou?r of) Y => when was X replaced by Y
+WHEN did PEOPLE (?:finally )?REMOVE X => when was X removed
+WHO (?:finally )?REMOVED X => WHO removed X
+WHO took X (?:off|out of|from) Y => WHO removed X from Y
+WHO took X (?:out|away) => WHO removed X
+WHEN (?:IS) X (?:been )?(?:finally )?REMOVED => WHEN was X removed
+WHEN did X (?:finally )?GO => when was X removed
+who (?:IS) (?:the )?MAIN (?:PERSON|driver|brain|force|mind|hand)s? (?:behind|of|for|on|in|working on) X => \
+who wrote most of X
+(?:who|which PERSON) (?:(?:has|have) )?(?:wrote|written|did|done|authored|coded) MOST(?: of)?(?: the)?\
+(?: (?:code|lines|work))?(?: (?:on|in|of|for|to))? X => who wrote most of X
+who (?:mostly|mainly|primarily) (?:wrote|authored|coded|built|developed) X => who wrote most of X
+by whom (?:was|is) (?:most of )?X (?:mostly |mainly )?(?:written|authored) => who wrote most of X
+who (?:was|is) the (?:last|latest|most recent) PERSON (?:to|who|that) (?:have )?TOUCH X => who last changed X
+who (?:most recently|recently|last) (?:(?:has|have) )?TOUCH X => who last changed X
+who (?:(?:has|have) )?TOUCH X (?:last|most recently|lately)(?: of all)? => who last changed X
+when did (?:PEOPLE|anything|something) last TOUCH X => when was X last changed
+when did X last (?:change|see (?:a change|any changes|an update)) => when was X last changed
+(?:when|how long ago) was the last time (?:(?:that )?(?:PEOPLE|anything|something) )?TOUCH X => when was X last changed
+(?:when|how long ago) was the last time (?:that )?X (?:was|got|has been) TOUCH => when was X last changed
+how long ago was X (?:last )?TOUCH => when was X last changed
+how old (?:is|are) X => when was X added
+what is the age of X => when was X added
+how long (?:has|have) PEOPLE (?:had|supported|used|shipped|offered|been (?:using|supporting)) X => when was X added
+how long (?:has|have) X (?:been (?:around|there|in(?: .*)?|available|supported|part of .*)|existed) => when was X added
+how long has there been X => when was X added
+SINCE (?:do|does|did|has|have) PEOPLE (?:have|had|support(?:ed)?|used?|offer|ship|include|come with) X => \
+when was X added
+SINCE (?:IS) there (?:been )?X => when was X added
+SINCE (?:IS) X (?:been )?(?:in|there|around|available|supported|possible|part of \\S+|in use) => when was X added
+since when (?:can|could|does|do|is|are) (?:PEOPLE (?:be able to )?)?X => when was X added
+WHEN did PEOPLE (?:(?:start|begin) using|switch to|move to|upgrade to|go to|get to|adopt) NAME VERSION => \
+when was NAME updated to VERSION
+WHEN did PEOPLE (?:bump|upgrade|update|raise|move|switch) X to Y => when was X updated to Y
+WHEN did PEOPLE (?:(?:first|finally|originally|initially) )?GET X => when was X added
+WHEN (?:did|IS) X (?:(?:first|finally|originally|initially) )?COME => WHEN was X added
+WHO CONTRIBUTED X => WHO added X
+whose (?:idea|work|doing|contribution|brainchild|baby|fault|code) (?:IS) (?:it to add )?X => who added X
+"""
+"""A form and its rewriting a line. X and Y stand for subjects, OLD, NEW and NAME for single words."""
+_SLOTS = {
+    "X": r"(?P<x>\S.*?)",
+    "Y": r"(?P<y>\S.*?)",
+    "OLD": r"(?P<old>\S+)",
+    "NEW": r"(?P<new>\S+)",
+    "NAME": r"(?P<name>\S+)",
+    "VERSION": r"(?P<version>v?\d[\w.+-]*)",
+}
+_MADE = (
+    "WHO (?:made|did|wrote|created) (?P<x>(?:the|a|an|that|this|our) .{1,80}\\b(?:THING)s?"
+    "(?: (?:for|in|of|on) .{1,60})?) => WHO added X"
+)
+"""A thing that is made; "who made the parser faster" is about no addition."""
+
+
+def _compile(form: str) -> tuple[re.Pattern[str], str]:
+    """Return the regular expression of a form, and what it is rewritten to."""
+    pattern, _, template = form.partition(" => ")
+    for _ in range(3):
+        # Phrases may have words in capitals, too.
+        pattern = re.sub(r"\b[A-Z]+(?=s?\b)", lambda match: _phrases(match[0]), pattern)
+    return re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE), template
+
+
+def _phrases(word: str) -> str:
+    if word in _SLOTS:
+        return _SLOTS[word]
+    if word not in _WORDS:
+        return word
+    alternatives = "|".join(_WORDS[word].strip().split("\n"))
+    return f"(?P<{word.lower()}>{alternatives})" if word in {"WHO", "WHEN"} else f"(?:{alternatives})"
+
+
+_FORMS = tuple(_compile(form) for form in (*_FORMS_TEXT.strip().split("\n"), _MADE))
+_ASKED_AGAIN = re.compile(
+    r"(?:,\s*|\s+)(?:and|&|or)\s+(?:why|what\s+for|for\s+what\s+reason|how\s+come|(?:by\s+)?whom?|when"
+    r"|(?:(?:in|on|at|with|by)\s+)?(?:what|which)\s+(?:day|date|commit|year|month|author|person|pr))"
+    r"(?:\s+(?:was|were|did|is|has|have)(?:\s+(?:that|it|this|they|them|the\s+\w+))?(?:\s+(?:been|first))?"
+    r"(?:\s+(?:added|done|made|introduced|written|created|committed|removed|dropped|changed|renamed|happen(?:ed)?"
+    r"|land(?:ed)?|come\s+(?:in|about)|merged|gone?|appear|show\s+up))?"
+    r"|\s+(?:added|did|made|wrote|introduced|created|removed|dropped|changed|committed|renamed)"
+    r"(?:\s+(?:it|that|this|them|so))?)?[\s?.!]*$",
+    re.IGNORECASE,
+)
+"""The end of a question that asks for more of the same commit: ", and when was it added"."""
+_COMMA_TAIL = re.compile(
+    r"\s*,\s*(?:and\s+)?(?:when|by\s+whom|in\s+(?:which|what)\s+commit|who)[\s?.!]*$", re.IGNORECASE
+)
+_FILLERS = re.compile(
+    r"\s+(?:in\s+the\s+first\s+place|for\s+the\s+first\s+time|exactly|actually|in\s+the\s+end|back\s+then|in\s+here"
+    r"|(?:to|into|in|from)\s+(?:the|this|our)\s+(?:repo(?:sitory)?|project|code\s?base|code|library|tree|source(?:\s+tree)?)"
+    r"|(?:to|from)\s+it)+$",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"^(?:which|what)\s+(?:change|pr|pull\s+request|patch|changeset)(?=\s+(?:\w+ed|made|brought|took|got|broke|taught|let)\b)",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"(?:who|when|since\s+when|(?:in\s+)?(?:which|what)\s+commit|by\s+whom|what\s+(?:is|was)\s+the\s+(?:last|first|latest))\b",
+    re.IGNORECASE,
+)
+
+
+def expand_event_wording(text: str) -> str:
+    """Return a question for a person or a date in the words of a form; other questions stay as they are."""
+    if len(text) > MAX_CHARACTERS:
+        return text
+
+    words = _CHANGE.sub("which commit", text.strip().rstrip(" ?.!"))
+    shorter = _COMMA_TAIL.sub("", _ASKED_AGAIN.sub("", words))
+    shorter = _FILLERS.sub("", shorter).strip(f" ,{GAP}")
+    if len(shorter.split()) < 2:
+        return text
+
+    for pattern, template in _FORMS:
+        match = pattern.fullmatch(shorter)
+        if match is not None:
+            return _rewrite(match, template)
+
+    return shorter if shorter != text.strip().rstrip(" ?.!") and _EVENT.match(shorter) is not None else text
+
+
+def _rewrite(match: re.Match[str], template: str) -> str:
+    """Return a template with the parts of a match; a date is asked for by "when"."""
+    parts = {name: value for name, value in match.groupdict().items() if value is not None}
+    when = parts.get("when", "")
+    if when and re.match(r"(?:in|on|at)\b", when, re.IGNORECASE) is None:
+        parts["when"] = "when"
+    return " ".join(re.sub(r"\b[A-Z]+\b", lambda word: parts.get(word[0].lower(), word[0]), template).split())
