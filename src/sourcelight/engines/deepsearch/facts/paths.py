@@ -299,6 +299,10 @@ class PathNames:
 
         return {opened_history.name: set(opened_history.history.paths) for opened_history in opened_histories}
 
+    def former_files(self) -> set[str]:
+        """Return all paths that commits of the searched repositories changed and the searched commits don't have."""
+        return {path.decode(errors="replace") for past in self._past.values() for path in past} - self._files.keys()
+
     def is_one_repository(self) -> bool:
         """Return whether a single repository is searched, so that "the repository" means it."""
         return len({pin.repository for pin in self.inquiry.pins}) == 1

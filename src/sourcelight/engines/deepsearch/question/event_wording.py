@@ -107,8 +107,9 @@ WHEN (?:IS) X (?:been )?(?:finally )?REMOVED => WHEN was X removed
 WHEN did X (?:finally )?GO => when was X removed
 who (?:IS) (?:the )?MAIN (?:PERSON|driver|brain|force|mind|hand)s? (?:behind|of|for|on|in|working on) X => \
 who wrote most of X
-(?:who|which PERSON) (?:(?:has|have) )?(?:wrote|written|did|done|authored|coded) MOST(?: of)?(?: the)?\
-(?: (?:code|lines|work))?(?: (?:on|in|of|for|to))? X => who wrote most of X
+(?:who|which PERSON) (?:(?:has|have) )?(?:wrote|written|did|done|authored|coded) MOST \
+(?:of(?: the)?(?: (?:code|lines|work) (?:on|in|of|for|to))?|(?:code|lines|work) (?:on|in|of|for|to)) X => \
+who wrote most of X
 who (?:mostly|mainly|primarily) (?:wrote|authored|coded|built|developed) X => who wrote most of X
 by whom (?:was|is) (?:most of )?X (?:mostly |mainly )?(?:written|authored) => who wrote most of X
 who (?:was|is) the (?:last|latest|most recent) PERSON (?:to|who|that) (?:have )?TOUCH X => who last changed X
@@ -147,8 +148,8 @@ _SLOTS = {
     "VERSION": r"(?P<version>v?\d[\w.+-]*)",
 }
 _MADE = (
-    "WHO (?:made|did|wrote|created) (?P<x>(?:the|a|an|that|this|our) .{1,80}\\b(?:THING)s?"
-    "(?: (?:for|in|of|on) .{1,60})?) => WHO added X"
+    "WHO (?:made|did|wrote|created) (?P<x>(?:the(?! (?:most|last|first|fewest))|a|an|that|this|our) .{1,80}\\b"
+    "(?:THING)s?(?: (?:for|in|of|on) .{1,60})?) => WHO added X"
 )
 """A thing that is made; "who made the parser faster" is about no addition."""
 

@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.lookups.absence.words import (
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
 from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit
+from sourcelight.engines.deepsearch.lookups.project.subject_paths import name_subject_path, names_kind_of_path
 from sourcelight.engines.deepsearch.places.name_marks import mark_names
 from sourcelight.engines.deepsearch.question.event_wording import expand_event_wording
 from sourcelight.engines.deepsearch.question.request import FactRequest
@@ -189,14 +190,30 @@ def _answer_by_facts(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
         return FactsDraft(write_finding(finding, inquiry), is_whole=True)
 
     inquiry = inquiry.with_words(expand_event_wording(inquiry.words))
+    of_path = _count_of_path(inquiry, emit) if names_kind_of_path(inquiry.words) else None
+    if of_path is not None:
+        return of_path
+
     result = count(as_count_request(inquiry, emit), emit)
-    if result.is_whole and result.draft.confident and not _says_none(result.draft):
+    if _is_stated(result):
         return result
 
     described = find_described_commit(inquiry, emit)
-    return (
-        result if described is None else FactsDraft(write_finding(without_secrets(described), inquiry), is_whole=True)
-    )
+    if described is not None:
+        return FactsDraft(write_finding(without_secrets(described), inquiry), is_whole=True)
+    return _count_of_path(inquiry, emit) or result
+
+
+def _count_of_path(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
+    """Answer a question for a person or a date by the history of the file or directory that it describes."""
+    with_path = name_subject_path(inquiry)
+    result = count(with_path, emit) if with_path is not None else None
+    return result if result is not None and _is_stated(result) else None
+
+
+def _is_stated(result: FactsDraft) -> bool:
+    """Return whether facts answer a question, and not by a sentence that no commit did something."""
+    return result.is_whole and result.draft.confident and not _says_none(result.draft)
 
 
 def _says_none(draft: Draft) -> bool:

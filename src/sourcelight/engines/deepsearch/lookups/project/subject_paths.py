@@ -1,0 +1,189 @@
+"""The file or directory that a question for a person or a date describes: "the TOML decoder" is `decoder_toml.go`.
+
+A path counts only if its name and the names of the directories above it have all words of the description, and no other
+path fits as well. The answer names the path, so that a reader sees what was taken for the subject.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.facts.paths import PathNames, rank_of
+from sourcelight.engines.deepsearch.lookups.project.commit_subjects import WORD, all_forms_of, stem_of
+from sourcelight.engines.deepsearch.requests import ResearchRequest
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
+
+_MAX_WORDS = 6
+_VERBS = (
+    r"(?:add|creat|introduc|implement|chang|remov|delet|renam|edit|touch|modif|updat|start|rewr|mov)\w*|wr(?:ote|itten)"
+    r"|built"
+)
+_FIRST_OR_LAST = r"(?:(?:last|first|originally|initially) )?"
+_FORMS_TEXT = rf"""
+(?P<before>who wrote most of )(?P<subject>.+)
+(?P<before>(?:who|which (?:person|author|commit)) {_FIRST_OR_LAST}(?:{_VERBS}) )(?P<subject>.+)
+(?P<before>(?:in which commit|when|since when) (?:was|were) )(?P<subject>.+?)(?P<after> {_FIRST_OR_LAST}(?:{_VERBS}))
+(?P<before>(?:what|when|who made) (?:(?:is|was) )?(?:the )?(?:last|latest|newest) (?:change|edit) to )(?P<subject>.+)
+(?P<before>who (?:owns|maintains) )(?P<subject>.+)
+"""
+_FORMS = tuple(re.compile(form, re.IGNORECASE) for form in _FORMS_TEXT.strip().split("\n"))
+"""Questions for a person or a date with their subject."""
+_PAST = re.compile(r"\b(?:remov|delet|drop)", re.IGNORECASE)
+_OF_WHOLE = re.compile(r"\b(?:most|last|latest|newest|recent|owns|maintains|first)\b", re.IGNORECASE)
+"""Words of questions about what is there, for which one word may name a path."""
+_DETERMINER = re.compile(r"^(?:the|a|an|our|its|this|that|their|your)\s+", re.IGNORECASE)
+_GENERIC_TEXT = """
+file script module directory folder dir package crate class code source header component document doc page gem
+implementation library logic part stuff subpackage subproject project
+"""
+_GENERIC = frozenset(map(stem_of, _GENERIC_TEXT.split()))
+"""Nouns for files and directories, which their names needn't have."""
+_FOLDERS = frozenset(
+    map(stem_of, ("directory", "folder", "dir", "package", "module", "chart", "crate", "subpackage", "gem"))
+)
+_ROLES = (
+    (r"licen[cs]e(?: (?:file|text))?", r"(?:LICEN[CS]E|COPYING|UNLICEN[CS]E)(?:[.-][\w.-]+)?"),
+    (r"read-?me(?: file)?", r"README(?:\.\w+)?"),
+    (r"change ?log(?: file)?|release notes?(?: file)?", r"(?:CHANGE(?:LOG|S)|HISTORY|NEWS|RELEASE[_-]NOTES)(?:\.\w+)?"),
+    (r"contribut(?:ing|ion) (?:guide(?:line)?s?|docs?|documentation|file|rules)", r"CONTRIBUTING(?:\.\w+)?"),
+    (r"code of conduct(?: file)?", r"CODE[_-]OF[_-]CONDUCT(?:\.\w+)?"),
+    (r"security (?:policy|file|docs?)", r"SECURITY(?:\.\w+)?"),
+    (r"docker ?file", r"Dockerfile"),
+    (r"make ?file", r"(?:GNU)?[Mm]akefile"),
+    (r"code ?owners?(?: file)?", r"CODEOWNERS"),
+    (r"git ?ignore(?: file)?", r"\.gitignore"),
+    (r"editor ?config(?: file)?", r"\.editorconfig"),
+    (r"mail ?map(?: file)?", r"\.mailmap"),
+)  # fmt: skip
+"""Descriptions of files that most projects have, and their names."""
+_WORKFLOWS = re.compile(
+    r"(?:ci|github(?: actions)?|ci/cd) (?:workflows?|config(?:uration)?|pipelines?|set-?up)", re.IGNORECASE
+)
+_DIRECTORIES_OF_ROLES = ("", ".github/", "docs/", "doc/")
+
+
+def name_subject_path(inquiry: ResearchRequest) -> ResearchRequest | None:
+    """Return a question for a person or a date with the path that its subject describes; None if no single one fits."""
+    # A word in back quotes is a name, as the only word of a question is, and no text to look for.
+    text = re.sub(r"`([\w-]+)`", r"\1", inquiry.words.strip().rstrip(" ?.!"))
+    if "`" in text or '"' in text:
+        return None
+
+    match = next((fitting for form in _FORMS if (fitting := form.fullmatch(text)) is not None), None)
+    if match is None:
+        return None
+
+    subject = _DETERMINER.sub("", match["subject"].strip())
+    paths = PathNames(inquiry)
+    path = _path_of_role(subject, paths) or _path_of_words(
+        subject,
+        _paths_of(paths, is_past=_PAST.search(text) is not None),
+        may_be_one_word=_OF_WHOLE.search(match["before"] + (match.groupdict().get("after") or "")) is not None,
+    )
+    if not path:
+        return None
+    # A directory is told by its slash; between quotation marks it would be a text.
+    name = path if path.endswith("/") else code(path)
+    return inquiry.with_words(f"{match['before']}{name}{match.groupdict().get('after') or ''}")
+
+
+def names_kind_of_path(text: str) -> bool:
+    """Return whether a question says of its subject that it is a file or a directory: "the alertmanager chart"."""
+    return _KIND_OF_PATH.search(text) is not None
+
+
+_KIND_OF_PATH = re.compile(
+    r"\b(?:file|script|module|director(?:y|ies)|folder|dir|package|crate|chart|plugin|middleware|component|page|sub-?package"
+    r"|gem|playbook|role|recipe|workflow|template|guide|chapter)\b",
+    re.IGNORECASE,
+)
+
+
+def _paths_of(paths: PathNames, *, is_past: bool) -> set[str]:
+    """Return the files and directories of the searched commits, or former ones; directories have a slash at the end."""
+    if len({repository for repository, _ in paths.paths}) > 1:
+        return set()
+    files = paths.former_files() if is_past else {path for names in paths.paths.values() for path in names}
+    return files | {f"{path}/" for path in _directories_of(files)}
+
+
+def _directories_of(files: Iterable[str]) -> set[str]:
+    directories: set[str] = set()
+    for path in files:
+        directory = path.rpartition("/")[0]
+        while directory and directory not in directories:
+            directories.add(directory)
+            directory = directory.rpartition("/")[0]
+    return directories
+
+
+def _path_of_role(subject: str, paths: PathNames) -> str:
+    """Return the file that a project has for a purpose, such as its license, or the directory of its workflows."""
+    if _WORKFLOWS.fullmatch(subject) is not None:
+        return ".github/workflows/" if paths.is_folder(".github/workflows") else ""
+
+    name = next((name for words, name in _ROLES if re.fullmatch(words, subject, re.IGNORECASE)), "")
+    if not name:
+        return ""
+
+    files = [path for names in paths.paths.values() for path in names]
+    for directory in _DIRECTORIES_OF_ROLES:
+        fitting = [path for path in files if re.fullmatch(re.escape(directory) + name, path, re.IGNORECASE)]
+        if fitting:
+            return fitting[0] if len(fitting) == 1 else ""
+    return ""
+
+
+def _path_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word: bool) -> str:
+    """Return the only path whose name, with those of directories above it, has all words of a description."""
+    words = [word for word in WORD.findall(subject) if word.lower() not in FUNCTION_WORDS]
+    stems = _stems_of_words(words)
+    specific = [stem for stem in stems if stem not in _GENERIC]
+    if not specific or len(words) > _MAX_WORDS or (len(stems) < 2 and not may_be_one_word):
+        return ""
+
+    wants_folder = bool(_FOLDERS & set(stems))
+    ranked: list[tuple[tuple[int, ...], str]] = []
+    for path in candidates:
+        score = _score(path, stems, wants_folder=wants_folder)
+        if score is not None:
+            ranked.append((score, path))
+
+    if not ranked:
+        return ""
+    best = max(score for score, _ in ranked)
+    fitting = [path for score, path in ranked if score == best]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def _stems_of_words(words: Sequence[str]) -> list[str]:
+    """Return the stems of words, with those of each part of a name such as `mockk-bdd`."""
+    stems: list[str] = []
+    for word in words:
+        parts = [part for part in re.split(r"[-_.]", word) if part]
+        stems += [stem_of(part) for part in parts]
+    return list(dict.fromkeys(stems))
+
+
+def _score(path: str, stems: Sequence[str], *, wants_folder: bool) -> tuple[int, ...] | None:
+    """Return how well a path fits a description, more is better; None if it doesn't."""
+    is_folder = path.endswith("/")
+    *above, name = path.rstrip("/").split("/")
+    base = name if is_folder else name.partition(".")[0] or name.lstrip(".").partition(".")[0]
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", base)
+    own_stems = {stem_of(part) for part in parts}
+    words = set(stems)
+    # A name of one piece may be written in several words: "data loader" is dataloader.
+    if not own_stems or not (own_stems <= words or "".join(parts).lower() == "".join(stems)) or own_stems <= _GENERIC:
+        return None
+
+    directories = frozenset(form for directory in above for form in all_forms_of(directory))
+    missing = words - own_stems - _GENERIC - directories
+    if missing and "".join(parts).lower() != "".join(stems):
+        return None
+    rank = 2 if is_folder else rank_of(path)
+    if rank > 1 and not is_folder and not re.search(r"\b(?:test|spec|doc|exampl|guid)", " ".join(stems)):
+        return None
+    return len(own_stems & words), int(wants_folder == is_folder), -len(above)

@@ -1,0 +1,66 @@
+"""Files and directories that a question for a person or a date describes in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines.deepsearch.asking import lead_of
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+ADA, BOB, CYD = "Ada <ada@mill.example>", "Bob <bob@mill.example>", "Cyd <cyd@mill.example>"
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    root = tmp_path_factory.mktemp("mill")
+    repo = RepositoryBuilder(root / "mill")
+    repo.commit(
+        {"LICENSE": "free\n", "lib/decoder_toml.go": "package lib\n\n\nfunc Decode() {}\n"}, "Start", author=ADA
+    )
+    repo.commit(
+        {"charts/flour-mill/Chart.yaml": "name: flour-mill\n", "charts/rye/Chart.yaml": "name: rye\n"},
+        "Charts",
+        author=BOB,
+    )
+    repo.commit({"lib/middleware/sse.ex": "defmodule Sse do\nend\n", "LICENSE": "free, 2026\n"}, "More", author=CYD)
+    repo.commit(
+        {".github/workflows/ci.yml": "on: push\n", "src/wheel.rs": "fn a() {}\n", "lib/wheel.rb": "X = 1\n"},
+        "Wheels",
+        author=BOB,
+    )
+    return open_engine([repo.path], index=root / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Who is the main person behind the TOML decoder?", "Ada wrote the most lines of `lib/decoder_toml.go`"),
+        ("Who added the flour-mill chart, and when?", "`charts/flour-mill` was added by Bob on "),
+        ("When did the flour mill chart show up?", "`charts/flour-mill` was added by Bob on "),
+        ("who introduced the SSE middleware", "`lib/middleware/sse.ex` was added by Cyd on "),
+        ("When did the licence last change?", "`LICENSE` was last changed by Cyd on "),
+        ("Who last touched the CI config?", "`.github/workflows` was last changed by Bob on "),
+        ("Who wrote most of the middleware code?", "Cyd wrote the most lines of `lib/middleware`"),
+    ],
+)
+def test_the_only_path_with_all_words_is_meant(mill: LocalEngine, question: str, start: str) -> None:
+    assert lead_of(mill, question).startswith(start)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who wrote most of the wheel code?",  # two files are called so
+        "Who added the sifting middleware?",
+        "Who last changed the JSON decoder?",
+        "Who wrote most of the decoder tests?",
+        "Who added the chart?",
+    ],
+)
+def test_other_descriptions_mean_no_path(mill: LocalEngine, question: str) -> None:
+    lead = lead_of(mill, question)
+    assert " was added by " not in lead
+    assert "wrote the most lines" not in lead
+    assert "was last changed" not in lead
