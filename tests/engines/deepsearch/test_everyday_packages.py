@@ -107,6 +107,17 @@ def test_what_is_needed(loom: LocalEngine, question: str, beginning: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        ("how many third party crates does the loom-client manifest pull in?", "`loom-client/Cargo.toml` lists 2 dep"),
+        ("How many direct dependencies are there?", "`Cargo.toml` lists 2 dependencies: `loom-core` and `clap`"),
+    ],
+)
+def test_numbers_of_packages(loom: LocalEngine, question: str, beginning: str) -> None:
+    assert lead_of(loom, question).startswith(beginning), lead_of(loom, question)
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "Which crates are needed only on macOS?",

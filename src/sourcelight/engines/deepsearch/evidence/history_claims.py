@@ -193,6 +193,8 @@ HISTORY_CLAIMS: Sequence[Claim] = (
             "changes._compare", "changes.count_changed_lines", "changes.count_refs", "imports.count_importing",
             "imports._not_importing", "answering._apply_group", "code.list_tests", "people.list_inactive",
             "people.count_people_by_year", "history.compare_interfaces", "parts.count_parts",
+            "parts.count_listed_parts", "parts._count_manifests", "parts._count_translations", "parts._of_folders",
+            "parts._of_files",
         ),
     ),
 )  # fmt: skip

@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
 from sourcelight.engines.deepsearch.facts.declared.counting import add_declarations, count_declarations
 from sourcelight.engines.deepsearch.facts.declared.exports import count_exports
-from sourcelight.engines.deepsearch.facts.declared.parts import count_parts
+from sourcelight.engines.deepsearch.facts.declared.parts import count_listed_parts, count_parts
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -88,7 +88,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     request = _within_file_of_name(request, inquiry, paths)
     work = Work(request, inquiry, emit)
     try:
-        fact = _count(work, paths)
+        fact = count_listed_parts(work) if request.kind == "parts" else _count(work, paths)
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return request, None

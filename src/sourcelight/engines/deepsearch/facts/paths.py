@@ -136,7 +136,7 @@ class PathNames:
 
     def find(self, text: str) -> PathScope | None:
         """Return the file or directory of a path, or all whose paths end with it."""
-        if text.startswith("*."):
+        if text.startswith("*.") and "*" not in text[1:]:
             ending = text[1:]
             having = [
                 name for path_of_file, names in self._files.items() if path_of_file.endswith(ending) for name in names
@@ -202,6 +202,14 @@ class PathNames:
         """Return whether a directory has this path or name."""
         path = text.strip("/")
         return bool(path) and (path in self.folders or any(folder.endswith(f"/{path}") for folder in self.folders))
+
+    def folders_called(self, names: frozenset[str]) -> tuple[str, ...]:
+        """Return the directories with one of some names, in lower case and without signs."""
+        return tuple(
+            sorted(
+                folder for folder in self.folders if re.sub(r"[-_.]", "", folder.rpartition("/")[2].lower()) in names
+            )
+        )
 
     def has_folder(self, scope: PathScope) -> bool:
         """Return whether a directory has the path of a scope, whose directories may have others between them."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sourcelight.engines.deepsearch.question.counts import CountReader, read_modules
+from sourcelight.engines.deepsearch.question.counts import CountReader, expand_count_wording, read_modules, read_parts
 from sourcelight.engines.deepsearch.question.events import ONE_COMMIT, WHEN, WHO, read_commit, read_event
 from sourcelight.engines.deepsearch.question.file_kinds import IN_BRACKETS, mark_file_kinds
 from sourcelight.engines.deepsearch.question.grammar import (
@@ -75,11 +75,11 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
     if len(text) > MAX_CHARACTERS or _OF_BEHAVIOR.match(text) is not None or _OF_PURPOSE.fullmatch(text) is not None:
         return None
 
-    text = POLITE.sub("", text)
-    of_folder = _read_file_each(text, paths)
+    text = expand_count_wording(POLITE.sub("", text), paths)
+    of_folder = read_parts(text, paths)
     if paths.is_one_repository():
         text = _IN_REPOSITORY.sub(" ", text)
-        of_folder = of_folder or _read_file_each(text, paths)
+        of_folder = of_folder or read_parts(text, paths)
 
     if of_folder is not None:
         return of_folder
@@ -126,63 +126,11 @@ _IN_REPOSITORY = re.compile(
 """Words for the only repository that is searched, at the end of a question or as its subject."""
 
 
-def _read_file_each(text: str, paths: QuestionPaths) -> FactRequest | None:
-    """Read a question for things of a directory that usually have a file each: "which plugins are in lib/plugins"."""
-    match = _FILE_EACH.fullmatch(text.strip())
-    scope = None if match is None else paths.find(f"{match['folder'].strip('`/')}/")
-    if match is None or scope is None or scope.is_file or not _is_folder_of(match["folder"], match["noun"]):
-        return None
-
-    is_list = not match["asks"].lower().startswith(("how", "the"))
-    if match["direct"]:
-        # Only files of one language: what else is in the directory isn't what the noun means.
-        direct = [paths.find(f"{scope.glob}*{ending}") for ending in _ENDINGS_OF_MODULES]
-        sources = [files for files in direct if files is not None and not scope.glob.startswith("**")]
-        return (
-            FactRequest("files", paths=(sources[0],), is_list=is_list) if len(sources) == 1 else FactRequest("unknown")
-        )
-
-    return FactRequest("files", paths=(scope,), is_list=is_list, subject=match["noun"].lower())
-
-
-_ENDINGS_OF_MODULES = (
-    ".py", ".js", ".mjs", ".ts", ".rs", ".hs", ".nim", ".erl", ".ex", ".lua", ".ml", ".pm", ".jl", ".rb", ".elm", ".fs",
-    ".d", ".f90", ".go", ".java", ".kt", ".swift", ".php", ".cs", ".scala", ".zig", ".cr", ".clj", ".dart", ".cpp",
-)  # fmt: skip
-"""Endings of source files, of which a directory of modules has one."""
-
-
-def _is_folder_of(folder: str, noun: str) -> bool:
-    """Return whether a directory is called as the things in it: `lib/reel` has other files than filters, too."""
-    stem = noun.lower().replace("-", "").rstrip("s")[:5].removesuffix("i")
-    return stem == "modul" or stem in folder.lower() or (stem == "comma" and "cmd" in folder.lower())
-
-
 _FORM_OF_TESTS = re.compile(
     r"(?<=many )`?(?:it|test|specify|test_that|deftest|ert-deftest|@test|@Test|TEST)(?:\(\))?`? "
     r"(?=tests?\b|test cases?\b)"
 )
 """The form of tests before the noun, as in "how many it() tests", which the customs of their language have anyway."""
-_FILE_NOUNS = (
-    r"(?:plugins?|modules?|commands?|sub-?commands?|adapters?|handlers?|helpers?|drivers?|middlewares?|extensions?"
-    r"|formatters?|reporters?|rules?|checks?|cops?|migrations?|recipes?|themes?|providers?|backends?|services?|controllers?"
-    r"|models?|views?|components?|widgets?|hooks?|tasks?|jobs?|filters?|loaders?|parsers?|generators?|converters?|validators?"
-    r"|strategies|workflows?|specs?|fixtures?|schemas?|locales?|translations?|examples?|samples?|demos?|templates?|layouts?"
-    r"|decorators?|processors?|engines?|transports?|matchers?|playbooks?|exporters?|integrations?|benchmarks?|serializers?"
-    r"|encoders?|decoders?|renderers?|resolvers?|stages|steps|snippets?|icons?|stubs|mixins?|concerns|partials|utilities|storages?|stores?|managers?|scenarios?|subsystems?|builders?|factories|connectors?|clients?"
-    r"|charts?|crates?|packages?|librar(?:y|ies)|libs|apps?|applications?|add-?ons?|roles?|(?:sub-?)?projects?|bundles?)"
-)
-"""Nouns of things that projects keep in files of their own."""
-_FILE_EACH = re.compile(
-    rf"(?P<asks>how many|which|what|list(?: all)?|the number of) (?:the )?(?:(?:different|available|built-in|builtin"
-    rf"|bundled|separate|various) )?(?P<noun>{_FILE_NOUNS})(?: files)?"
-    r"(?: (?:are|live|exist|ship|sit|reside|contain|have|include"
-    r"|(?:do we|does it|does (?:this|the) (?:repo|repository|project)) (?:have|contain|ship|include)))?"
-    r"(?: there)?(?: (?P<direct>directly|right|immediately))?"
-    r" (?:in|under|inside|within|below) (?:the )?(?P<folder>`[\w./-]{1,200}`|[\w./-]{1,200})"
-    r"(?: (?:folder|directory|dir))?\s*\??",
-    re.IGNORECASE,
-)
 
 
 def _mark_files(marked_text: MarkedText, paths: QuestionPaths) -> None:

@@ -283,6 +283,9 @@ class QuestionPaths(Protocol):
     def is_folder(self, text: str) -> bool:
         """Return whether a directory has this path or name."""
 
+    def folders_called(self, names: frozenset[str]) -> tuple[str, ...]:
+        """Return the directories with one of some names, in lower case and without signs."""
+
     def has_folder(self, scope: PathScope) -> bool:
         """Return whether a directory has a path that a scope of directories means."""
 
@@ -328,7 +331,8 @@ class FactRequest:
     kind
         What is counted: ``lines``, ``occurrences``, ``files``, ``repositories``, ``definitions``, ``tests``,
         ``commits``, ``authors``, ``branches``, ``tags``, ``dependencies``, ``dependents``, ``directories``,
-        ``languages``, ``changed_lines``; or ``who`` and ``when``, which ask for an event; or ``unsupported``.
+        ``languages``, ``changed_lines``, ``parts``; or ``who`` and ``when``, which ask for an event;
+        or ``unsupported``.
     relation
         How `terms` belong to it: ``contain``, ``call``, ``inherit``, ``name``, ``prefix``, ``suffix``, ``part``,
         ``import``, ``member``, ``change``; empty for none.
@@ -356,6 +360,8 @@ class FactRequest:
         Whether the things are asked for and not their number alone; whether the group with the most (or fewest) is.
     is_negated, is_by_bots
         Whether what does not hold the texts counts; whether only commits of bots do.
+    is_inferred
+        Whether the question names no directory, so that its path is the only one that is called as the counted things.
     subject
         Of an unsupported kind: its name.
     ignored
@@ -390,6 +396,7 @@ class FactRequest:
     is_last: bool = False
     is_negated: bool = False
     is_by_bots: bool = False
+    is_inferred: bool = False
     threshold: Threshold | None = None
     subject: str = ""
     ignored: tuple[str, ...] = ()

@@ -281,6 +281,10 @@ def _of_others(requirements: Sequence[Requirement]) -> str:
     if not requirements:
         return ""
     groups = list(dict.fromkeys(requirement.group for requirement in requirements))
+    if len(requirements) <= MAX_NAMED and all(group.startswith("when ") for group in groups):
+        # A condition is part of what is needed, rather than a list for other work.
+        return "; " + "; ".join(f"{code(item.name)} is listed for {code(item.group)}" for item in requirements)
+
     names = [*groups[:MAX_NAMED], *(["other groups"] if len(groups) > MAX_NAMED else [])]
     verb = "is" if len(requirements) == 1 else "are"
     return f"; {len(requirements):,} more {verb} listed for {join_words(names)}"

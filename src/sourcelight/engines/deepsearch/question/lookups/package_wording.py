@@ -42,6 +42,8 @@ crates gem module plugin thing chart part component workspace manifest subprojec
 top-level main whole
 """
 _SUBJECT_NOUNS = frozenset(_SUBJECT_NOUNS_TEXT.split())
+_COUNTED_THINGS = frozenset(["dependencies", "deps", "crates", "gems", "requirements", "third-party", "external"])
+"""Words for packages of others in a question for a number: a project has packages and libraries of its own, too."""
 _VERBS_TEXT = """
 need needs needed require requires required depend depends rely relies use uses used pull pulls pulled bring brings
 brought drag drags dragged declare declares declared list lists listed want wants wanted install installed build builds
@@ -224,10 +226,15 @@ def read_need(words: str) -> NeedQuestion | None:
     is_internal = _OF_PROJECT.search(words) is not None
     tokens = [token.strip(",`\"'“”") for token in _OF_PROJECT.sub(" ", words).split()]
     tokens = [token for token in tokens if token]
-    if not 2 < len(tokens) <= _MAX_WORDS or tokens[0].lower() not in {"which", "what"}:
+    is_many = [token.lower() for token in tokens[:2]] == ["how", "many"]
+    if not 2 < len(tokens) <= _MAX_WORDS or not (is_many or tokens[0].lower() in {"which", "what"}):
         return None
 
-    tokens = tokens[1:]
+    tokens = tokens[2 if is_many else 1 :]
+    if is_many:
+        # The sentence that lists them gives their number, too; files and modules are counted elsewhere.
+        is_list = any(token.lower() in _COUNTED_THINGS for token in tokens[:4])
+        return _read_list(tokens, is_internal=False) if is_list and not is_internal else None
     if tokens[0].lower() in {"is", "are"} and len(tokens) > 1 and tokens[1].lower() == "the":
         tokens = tokens[2:]
 
@@ -267,7 +274,7 @@ def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | No
     has_thing = index < len(tokens) and tokens[index].lower() in _THINGS
     rest = tokens[index + 1 :] if has_thing else tokens
     # "Which package provides X" asks for one of them, and "which packages use X" for those on the other side.
-    if has_thing and (not rest or rest[0].lower() not in _AUXILIARIES):
+    if has_thing and (not rest or rest[0].lower() not in _AUXILIARIES | {"in"}):
         return None
 
     read = _classify(rest)
@@ -275,6 +282,7 @@ def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | No
         read.groups |= {_GROUP_WORDS[word] for word in qualifiers if word in _GROUP_WORDS}
 
     groups, owners = read.groups - {""}, read.unknown
+    read.has_verb = read.has_verb or (has_thing and tokens[index].lower() in _COUNTED_THINGS)
     is_of_purpose = has_thing or (bool(read.groups) and read.is_need and not read.has_version_word)
     if not (is_of_purpose and read.has_verb) or len(owners) > 1 or len(groups) > 1 or len(read.systems) > 1:
         return None

@@ -1,0 +1,142 @@
+"""Rewrite everyday words of questions for a number as those that are read: commits that "went in" are commits.
+
+Words that narrow nothing are removed, so that an answer doesn't announce them as not applied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.engines.deepsearch.question.request import QuestionPaths
+from sourcelight.engines.deepsearch.question.vocabulary import language_named
+
+_ASKS = re.compile(r"\bhow many\b|\b(?:number|count) of\b|\bhow (?:often|big|long|large)\b", re.IGNORECASE)
+_HISTORY = r"(?:commits?|changes|merges|patches)"
+_TAGS = r"(?:releases?|tags?|versions?)"
+_FILES = r"(?:files?|scripts?|snapshots?|documents?|notebooks?)"
+_FILE_OF = r"(?P<of>[\w+#./ -]{0,40}?)\bfiles?(?P<where>(?: in [\w./-]{1,100})?)"
+_SUPERLATIVE = r"(?:longest|biggest|largest)"
+_TIMES = r"(?:\d{4}|last|this|january|february|march|april|may|june|july|august|september|october|november|december)"
+_FORMS: Sequence[tuple[str, str]] = (
+    # "What's the longest Lua file and how many lines does it have?"
+    (
+        (
+            rf"^(?:what|which)(?:'s| is)? (?:the )?{_SUPERLATIVE} {_FILE_OF},? and how (?:many lines(?: does it have| is it"
+            r"| are in it)?|long is it)"
+        ),
+        r"which \g<of>file\g<where> has the most lines",
+    ),
+    (
+        rf"^how (?:many lines (?:are in|does|is|has)|long is) the {_SUPERLATIVE} {_FILE_OF}(?: have)?",
+        r"which \g<of>file\g<where> has the most lines",
+    ),
+    # "How many commits went in during 2023?"
+    (
+        (
+            rf"\b(?P<noun>{_HISTORY}) (?:went in|go in|came in|got in|landed|happened|were there|have there been"
+            r"|were pushed|got merged|got made|have been made|did we have|do we have|does it have|are there)\b"
+        ),
+        r"\g<noun> were made",
+    ),
+    (
+        rf"(?<=\bhow many )(?P<noun>{_HISTORY})(?= (?:since|in|during|between|before|after|last|this) )",
+        r"\g<noun> were made",
+    ),
+    (rf"\bduring (?:the )?(?:(?:year|month|course) (?:of )?)?(?={_TIMES}\b)", "in "),
+    (r"\bin the (?:year|course of) (?=\d{4}\b)", "in "),
+    # "How many releases have been cut so far?"
+    (
+        (
+            rf"\b(?P<noun>{_TAGS}) (?:has|have|did|does) (?:(?:it|this|the project|we|they|there) )?"
+            r"(?:(?:been|ever|already) ){0,2}(?:tagged|cut|made|published|released|had|have|seen|see"
+            r"|been|shipped|gone out"
+            r"|come out)\b"
+        ),
+        r"\g<noun> are there",
+    ),
+    (
+        rf"\b(?P<noun>{_TAGS}) (?:were|was|are|got) (?:ever )?(?:tagged|cut|made|published|released|shipped)\b",
+        r"\g<noun> are there",
+    ),
+    # "How many snapshots are checked in?"
+    (
+        (
+            rf"\b(?P<noun>{_FILES}) (?:are|were|is|have been|got) (?:currently )?"
+            r"(?:checked[ -]in(?:to (?:git|the repo(?:sitory)?))?|tracked|committed"
+            r"|under version control|versioned|stored)"
+            r"(?= in\b| under\b|\W*$)"
+        ),
+        r"\g<noun> are there",
+    ),
+    (
+        (
+            r"(?<=\w) (?:sit|sits|live|lives|reside|resides|exist|can be found|are located|are stored"
+            r"|are kept|are found)"
+            r"(?= (?:directly )?(?:in|under|inside|within|below)\b)"
+        ),
+        " are",
+    ),
+    # "How many .snap snapshots are there?", "how many test_*.py scripts are in tests"
+    (
+        (
+            r"(?P<ending>(?<![\w/])\*?\.[a-z]\w{0,9})[- ](?:snapshots?|templates?|scripts?|configs?|documents?|images?"
+            r"|fixtures?|schemas?|modules?|sources?|tests?|pages?|notebooks?)(?= (?:are|is|do|does"
+            r"|exist|live|in|under)\b)"
+        ),
+        r"\g<ending> files",
+    ),
+    (
+        r"(?P<glob>(?<![\w/])[\w.-]{0,100}\*[\w.*-]{0,100})[- ](?:sources?|modules?|scripts?|headers?)(?= )",
+        r"\g<glob> files",
+    ),
+    (
+        (
+            r"\bworkflows? (?:are |is )?(?:(?:there|configured|defined|set up|run|used|running) )*"
+            r"(?:on|in|for|by|with) (?:github(?: actions)?|ci|the ci)(?=\W*$)"
+        ),
+        "workflows are there",
+    ),
+    # Words that narrow nothing.
+    (
+        (
+            r"(?<=\w) (?:so far|to date|up to now|until now|as of (?:now|today)|all in all|all told|altogether|in total"
+            r"|overall|at the moment|right now|these days|in all)(?=\W*$|,| (?:are|is|does|do|were|have)\b)"
+        ),
+        "",
+    ),
+)
+_REWRITES = tuple((re.compile(pattern, re.IGNORECASE), replacement) for pattern, replacement in _FORMS)
+_BLANKS = re.compile(r"[ \t]{2,}")
+_FOLDER_HAS = re.compile(
+    r"(?P<what>\bhow many [\w+#.-]{1,30}(?: [\w+#.-]{1,30}){0,2}) (?:does|do) (?:the )?(?P<folder>[\w./-]{1,100})"
+    r"(?: (?:folder|directory|dir))? (?:contain|have|hold|include)(?=\W*$)",
+    re.IGNORECASE,
+)
+"""A directory as the subject: "how many Elm files does src contain"."""
+_MODULES_OF = re.compile(
+    r"(?<=\bhow many )(?P<language>[\w+#]{1,20}) (?:source )?modules(?= (?:are|is|live|there)\b)", re.IGNORECASE
+)
+"""Modules of a language, of which most have a file each: "how many Haskell modules are in src"."""
+
+
+def expand_count_wording(text: str, paths: QuestionPaths) -> str:
+    """Return a question with the words that are read; questions for no number stay as they are."""
+    if _ASKS.search(text) is None:
+        return text
+
+    match = _FOLDER_HAS.search(text)
+    if match is not None and paths.is_folder(match["folder"]):
+        text = f"{text[: match.start()]}{match['what']} are in {match['folder'].rstrip('/')}/{text[match.end() :]}"
+
+    match = _MODULES_OF.search(text)
+    if (
+        match is not None
+        and re.search(r"\b(?:in|under|below|inside) ", text[match.end() :])
+        and language_named(match["language"].capitalize())
+    ):
+        text = f"{text[: match.start()]}{match['language'].capitalize()} files{text[match.end() :]}"
+
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    return _BLANKS.sub(" ", text).strip()
