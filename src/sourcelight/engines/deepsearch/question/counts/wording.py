@@ -22,7 +22,8 @@ _FORMS: Sequence[tuple[str, str]] = (
     # "What's the longest Lua file and how many lines does it have?"
     (
         (
-            rf"^(?:what|which)(?:'s| is)? (?:the )?{_SUPERLATIVE} {_FILE_OF},? and how (?:many lines(?: does it have| is it"
+            rf"^(?:what|which)(?:'s| is)? (?:the )?{_SUPERLATIVE} {_FILE_OF},? and how "
+            r"(?:many lines(?: does it have| is it"
             r"| are in it)?|long is it)"
         ),
         r"which \g<of>file\g<where> has the most lines",
