@@ -44,6 +44,9 @@ class Tree:
     def is_folder(self, text: str) -> bool:
         return text.strip("/") in {"docs", "vault"}
 
+    def folders_called(self, names: frozenset[str]) -> tuple[str, ...]:
+        return tuple(folder for folder in ("docs", "vault") if folder in names)
+
     def has_folder(self, scope: PathScope) -> bool:
         return scope.glob in {"docs/", "vault/"}
 
