@@ -222,8 +222,8 @@ class ChunkCollection:
             files_with_term = words.terms.get(term)
             if files_with_term is not None:
                 starts.append(start)
-                numbers.append(files_with_term[0])
-                weights.append(files_with_term[1])
+                numbers.append(files_with_term.files)
+                weights.append(files_with_term.weights)
 
         if not numbers:
             return None

@@ -1,34 +1,34 @@
-"""Score files: sum lists of scores, each divided by its maximum, and weight the sum by the kind of file."""
+"""Score files: sum lists of scores, each divided by its maximum, and weight the sum by the kind of file.
+
+Each list scores files by one kind of evidence. Lists of names, paths, tests, commits and comments may raise any file,
+and are made first. The list of words needs the chunks of a file. If only the best chunks are requested, it is made for
+the files with the best chunk scores alone, and then for more and more files, until no file that was left out can have
+one of the best chunks (`_has_best_chunks`). With other parts of the files, all of these maxima are those of all parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from sourcelight.core.arrays import Float64Array, Int64Array
 from sourcelight.engines.search.ranking.bm25 import WordScores, chunks_of, run_starts
-from sourcelight.engines.search.ranking.chunk_block import ChunkBlock
 from sourcelight.engines.search.ranking.collection import ChunkCollection
-from sourcelight.engines.search.ranking.list_weights import ListWeights
+from sourcelight.engines.search.ranking.list_weights import LengthWeights, ListWeights
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.name_scores import definition_name_scores, name_scores
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.votes.comments import scores_of_comments
 from sourcelight.engines.search.ranking.votes.commits import scores_of_changes, scores_of_commits
+from sourcelight.engines.search.ranking.votes.names import MAX_DEFINING_FILES, defining_files, mentioned_files
 from sourcelight.engines.search.ranking.votes.tests import scores_of_tests
-from sourcelight.engines.symbols import SymbolTable
 
 CHUNK = 1.0
 """Weight of a chunk's own score, beside the score of its file. Both are divided by the best of all."""
-
-MAX_DEFINING_FILES = 20
-"""Maximum files that define a name of the question: a name with more definitions is too common to score them."""
-
-BODILESS_SHARE = 0.25
-"""Factor for a file that only declares a name, or defines it in one line: constants, fields, prototypes."""
 
 NEAR_BEST = 0.5
 """Share of the best chunk's score, both with the factors of their kinds, from which a file's next two chunks and its
@@ -133,48 +133,55 @@ def file_lists(
     by_length = weights.of_length(question.length)
     (top,) = exchange.maxima([float(words.chunks.max(initial=0.0))])
     further_lists = _further_lists(collection, words, question, weights, top, defined, exchange)
+    listed_files = np.logical_or.reduce([scores > 0.0 for scores in further_lists.values()]).nonzero()[0]
     factors = weights.of_kinds(question)
-    other_files = np.logical_or.reduce([scores > 0.0 for scores in further_lists.values()]).nonzero()[0]
     near_best = _NearBest(words)
 
-    # Score only the files with the best chunks first, and more of them while another file might still have one of the
-    # `limit` best chunks.
     for fraction in _SCORE_FRACTIONS if limit is not None else (0.0,):
-        files, best = _with_chunks(words, fraction * top, other_files)
+        candidates = _files_with_chunks(words, fraction * top, listed_files)
         lists = FileLists(
             collection=collection,
             factors=factors,
             top=top,
-            files=files,
-            best=best,
-            listed_files=other_files,
+            files=candidates.files,
+            best=candidates.best_scores,
+            listed_files=listed_files,
             file_weight=by_length.file,
             repeat=by_length.repeat,
         )
-        scores, best_value = _by_words(near_best, lists, weights, exchange)
-        (greatest,) = exchange.maxima([float(scores.max(initial=0.0))])
-        lists.lists = {"words": lists.spread(scores / (greatest or 1.0)), **further_lists}
-        if by_length.best_alone:
-            lists.lists["best"] = lists.spread(best * (by_length.best_alone / (top or 1.0)))
+        by_words = _score_by_words(near_best, lists, weights, exchange)
+        lists.lists = _all_lists(lists, by_words, further_lists, by_length)
 
-        if by_length.imported:
-            imported = by_length.imported * collection.imported.take(files) * (best > 0.0)
-            lists.lists["imports"] = lists.spread(imported)
-
-        max_other = fraction * float(factors.max())
+        # The maximum scores of a file that was left out: its best chunk is below `fraction * top`, it is in none of the
+        # further lists, and the share of imports is at most 1.
+        max_factor = float(factors.max())
+        max_chunk = fraction * max_factor
         if limit is None or not fraction * top:
             break
-
-        # The maximum score of a file that was left out: its best chunk is below `fraction * top`, it is in none of the
-        # further lists, and the share of imports is at most 1. The check of `best_value` makes sure that
-        # `_by_words` would have read only its best chunk.
-        by_others = fraction * (weights.best / greatest + by_length.best_alone) + by_length.imported
-        if NEAR_BEST * best_value >= max_other * top and _has_best_chunks(
-            lists, limit, max_other, by_others * float(factors.max())
-        ):
+        max_lists = fraction * (weights.best / by_words.max_score + by_length.best_alone) + by_length.imported
+        # `_score_by_words` would have read only the best chunk of such a file.
+        would_read_one_chunk = NEAR_BEST * by_words.max_chunk >= max_chunk * top
+        if would_read_one_chunk and _has_best_chunks(lists, limit, max_chunk, max_lists * max_factor):
             break
 
     return lists
+
+
+def _all_lists(
+    lists: FileLists, by_words: _WordList, further_lists: dict[str, Float64Array], by_length: LengthWeights
+) -> dict[str, Float64Array]:
+    """Return the list of words, the further lists, and those that only files with a word can be in."""
+    all_lists = {"words": lists.spread(by_words.scores / (by_words.max_score or 1.0)), **further_lists}
+    if by_length.best_alone:
+        all_lists["best"] = lists.spread(lists.best * (by_length.best_alone / (lists.top or 1.0)))
+
+    if by_length.imported:
+        has_words = lists.best > 0.0
+        all_lists["imports"] = lists.spread(
+            by_length.imported * lists.collection.imported.take(lists.files) * has_words
+        )
+
+    return all_lists
 
 
 def _further_lists(
@@ -191,24 +198,24 @@ def _further_lists(
     lists: dict[str, Float64Array] = {name: np.zeros(collection.files) for name in names}
     by_length = weights.of_length(question.length)
 
-    for name_index, name in enumerate(question.all_names):
-        defining = defining_files(collection, name)
-        weight = weights.exact if name_index < len(question.names) else weights.possible
-        count = len(defining) if defined is None else defined[name_index]
+    for index, name in enumerate(question.all_names):
+        shares_by_file = defining_files(collection, name)
+        count = len(shares_by_file) if defined is None else defined[index]
+        weight = weights.exact if index < len(question.names) else weights.possible
         if count <= MAX_DEFINING_FILES:
-            for file, fraction in sorted(defining.items()):
+            for file, share in sorted(shares_by_file.items()):
                 # A name that many files define is weak evidence for each of them.
-                lists["definitions"][file] += weight * fraction / count
+                lists["definitions"][file] += weight * share / count
 
-    for file in _mentioned_files(collection, question):
+    for file in mentioned_files(collection, question):
         lists["mentioned"][file] = weights.mentioned
 
     if by_length.names:
         lists["names"] += by_length.names * name_scores(collection, words, question)
 
     if by_length.definition_names:
-        found_names = definition_name_scores(collection, words, question, top, exchange)
-        lists["names"] += by_length.definition_names * found_names
+        by_definitions = definition_name_scores(collection, words, question, top, exchange)
+        lists["names"] += by_length.definition_names * by_definitions
 
     if by_length.tested:
         lists["tests"] += by_length.tested * scores_of_tests(collection, words, top)
@@ -232,57 +239,91 @@ def _further_lists(
     return lists
 
 
-def _with_chunks(words: WordScores, min_score: float, other_files: Int64Array) -> tuple[Int64Array, Float64Array]:
-    """Return the files with a chunk of at least `min_score`, and `other_files`, each with its best score."""
+class _FilesWithChunks(NamedTuple):
+    """Files, ascending, and the score of the best chunk of each."""
+
+    files: Int64Array
+    best_scores: Float64Array
+
+
+def _files_with_chunks(words: WordScores, min_score: float, listed_files: Int64Array) -> _FilesWithChunks:
+    """Return the files with a chunk of at least `min_score`, and `listed_files`."""
     collection = words.collection
     if min_score <= 0.0:
-        best_of_files: Float64Array = words.chunks
+        best_scores: Float64Array = words.chunks
         if collection.chunks:
-            best_of_files = np.maximum.reduceat(words.chunks, collection.first_chunks)
-        return np.arange(collection.files), best_of_files
+            best_scores = np.maximum.reduceat(words.chunks, collection.first_chunks)
+        return _FilesWithChunks(np.arange(collection.files), best_scores)
 
     # Chunks are numbered file by file, so the files ascend, and each is one run.
-    file = collection.file_of.take((words.chunks >= min_score).nonzero()[0])
-    files = file.take(run_starts(file))
-    if len(other_files):
-        files = np.union1d(files, other_files)
+    file_of_chunk = collection.file_of.take((words.chunks >= min_score).nonzero()[0])
+    files = file_of_chunk.take(run_starts(file_of_chunk))
+    if len(listed_files):
+        files = np.union1d(files, listed_files)
 
     sizes = collection.chunk_counts.take(files)
-    best = np.maximum.reduceat(words.chunks.take(chunks_of(collection, files)), sizes.cumsum() - sizes)
-    return files, best
+    scores = words.chunks.take(chunks_of(collection, files))
+    return _FilesWithChunks(files, np.maximum.reduceat(scores, sizes.cumsum() - sizes))
+
+
+class _NearBestScores(NamedTuple):
+    """For some files, the score of the second and the third best chunk, and of the whole text."""
+
+    second: Float64Array
+    third: Float64Array
+    full_text: Float64Array
 
 
 @dataclass(slots=True)
 class _NearBest:
-    """More scores of the files whose best chunk is nearly the best of all; most attempts look at the same ones."""
+    """Further scores of the files whose best chunk is nearly the best of all; most attempts look at the same ones."""
 
     words: WordScores
-    _files: Int64Array | None = None
-    _lists: tuple[Float64Array, ...] = ()
+    _files: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _scores: _NearBestScores | None = None
 
-    def lists(self, files: Int64Array) -> tuple[Float64Array, ...]:
-        """Return the second and third best chunk score of some files, and the score of all their chunks together."""
-        if self._files is None or not np.array_equal(files, self._files):
-            self._files, self._lists = files, (*self.words.next_best(files), self.words.file_scores(files))
-        return self._lists
+    def scores(self, files: Int64Array) -> _NearBestScores:
+        """Return the further scores of some files."""
+        if self._scores is None or not np.array_equal(files, self._files):
+            self._files = files
+            self._scores = _NearBestScores(*self.words.next_best(files), self.words.file_scores(files))
+        return self._scores
 
 
-def _by_words(
-    near: _NearBest, further_lists: FileLists, weights: ListWeights, exchange: StatsExchange
-) -> tuple[Float64Array, float]:
-    """Return the scores of files by words, and the best score of a chunk times the factor of its file's kind."""
-    files, best = further_lists.files, further_lists.best
-    scores = best * (weights.best / (further_lists.top or 1.0))
-    values = further_lists.kind(files) * best
-    (best_value,) = exchange.maxima([float(values.max(initial=0.0))])
-    near_best = ((values >= NEAR_BEST * best_value) & (best > 0.0)).nonzero()[0]
-    lists = near.lists(files.take(near_best))
-    greatest = exchange.maxima([float(list_scores.max(initial=0.0)) for list_scores in lists])
-    factors = weights.second, weights.third, weights.full_name
-    for weight, list_scores, of_all in zip(factors, lists, greatest, strict=True):
-        scores[near_best] += list_scores * (weight / (of_all or 1.0))
+class _WordList(NamedTuple):
+    """The scores of files by words.
 
-    return scores, best_value
+    Attributes
+    ----------
+    scores
+        Score of each of `FileLists.files`.
+    max_score
+        Best of them, in all parts.
+    max_chunk
+        Best score of a chunk times the factor of its file's kind, in all parts.
+    """
+
+    scores: Float64Array
+    max_score: float
+    max_chunk: float
+
+
+def _score_by_words(near_best: _NearBest, lists: FileLists, weights: ListWeights, exchange: StatsExchange) -> _WordList:
+    """Score files by their best chunk and, if that is near the best of all, by two more and by their whole text."""
+    scores = lists.best * (weights.best / (lists.top or 1.0))
+    chunk_values = lists.kind(lists.files) * lists.best
+    (max_chunk,) = exchange.maxima([float(chunk_values.max(initial=0.0))])
+
+    is_near_best = (chunk_values >= NEAR_BEST * max_chunk) & (lists.best > 0.0)
+    indices = is_near_best.nonzero()[0]
+    further_scores = near_best.scores(lists.files.take(indices))
+    maxima = exchange.maxima([float(list_scores.max(initial=0.0)) for list_scores in further_scores])
+    further_weights = weights.second, weights.third, weights.full_name
+    for weight, list_scores, maximum in zip(further_weights, further_scores, maxima, strict=True):
+        scores[indices] += list_scores * (weight / (maximum or 1.0))
+
+    (max_score,) = exchange.maxima([float(scores.max(initial=0.0))])
+    return _WordList(scores, max_score, max_chunk)
 
 
 def _has_best_chunks(lists: FileLists, limit: int, max_chunk: float, max_file: float) -> bool:
@@ -298,67 +339,6 @@ def _has_best_chunks(lists: FileLists, limit: int, max_chunk: float, max_file: f
         return False
     max_score = CHUNK * max_chunk + lists.file_weight * max_file / top
     return float(np.partition(tops, len(tops) - limit)[-limit]) * ROUNDING_FACTOR > max_score
-
-
-def defining_files(collection: ChunkCollection, name: str) -> dict[int, float]:
-    """Return the files that define a name, each with 1 if a definition has a body of lines, else `BODILESS_SHARE`.
-
-    Beyond `MAX_DEFINING_FILES`, some files may be missing.
-    """
-    encoded = name.encode()
-    shares_by_file: dict[int, float] = {}
-    for number, block, symbols in with_symbols(collection):
-        rows = symbols.rows_of(encoded)
-        if len(rows):
-            documents = symbols.documents_of(rows)
-            with_body = documents[symbols.end_line[rows] > symbols.line[rows]]
-            share = np.zeros(block.table.documents)
-
-            # In this order: a document may both declare a name and define it.
-            share[documents] = BODILESS_SHARE
-            share[with_body] = 1.0
-            shares = share.take(block.documents)
-            positions = shares.nonzero()[0]
-            files = positions + collection.file_base[number]
-            shares_by_file.update(zip(files.tolist(), shares.take(positions).tolist(), strict=True))
-
-            # A caller ignores so common a name, and needs only to see that there are too many.
-            if len(shares_by_file) > MAX_DEFINING_FILES:
-                break
-
-    return shares_by_file
-
-
-def with_symbols(collection: ChunkCollection) -> Iterator[tuple[int, ChunkBlock, SymbolTable]]:
-    """Yield each block with its number and the definitions beside it."""
-    for number, block in enumerate(collection.blocks):
-        symbols = collection.symbols_of(number)
-        if symbols is not None:
-            yield number, block, symbols
-
-
-def _mentioned_files(collection: ChunkCollection, question: RankQuery) -> Iterator[int]:
-    """Yield the files whose path, or whose name without its extension, is in the question."""
-    paths = [file.strip("/") for file in question.files]
-    if not paths and not question.names:
-        return
-
-    for target, open_terms in enumerate(collection.open_terms):
-        words = collection.words[target]
-        view = open_terms.snapshot.view
-        # Both look-ups compare hashes, so the name itself is compared again here.
-        files: list[int] = []
-        for path in paths:
-            candidates = words.files_named(path.rpartition("/")[2])
-            files += [file for file in candidates if f"/{view.path(file)}".endswith(f"/{path}")]
-        for stem in question.names:
-            candidates = words.with_stem(stem)
-            files += [file for file in candidates if view.path(file).rpartition("/")[2].startswith(f"{stem}.")]
-
-        if files:
-            for number in collection.blocks_of[target]:
-                positions = np.isin(collection.blocks[number].files, files).nonzero()[0]
-                yield from (collection.file_base[number] + positions).tolist()
 
 
 def scores_by_target(collection: ChunkCollection, scores: Float64Array) -> Sequence[Float64Array]:

@@ -1,4 +1,9 @@
-"""Terms in the paths of a revision, and the kind of each file (code, test, docs, …) by its path."""
+"""Terms in the paths of a revision, and the kind of each file (code, test, docs, …) by its path.
+
+A kind is decided by patterns for directories and for names. Directories repeat, so their patterns are tried once for
+each. Words of paths are collected in the same pass, by term, so that a question looks each of its terms up once for all
+files.
+"""
 
 from __future__ import annotations
 
@@ -28,42 +33,64 @@ BASENAME = 1.0
 DIRECTORY = 0.5
 """Weight of a word in the name of a directory above it."""
 
+# Directories, by a name anywhere in the path.
 _TEST_FOLDER = re.compile(
     r"(?:^|/)(?:tests?|testing|testdata|__tests__|specs?|fixtures|e2e|test-?suite)(?:/|$)", re.IGNORECASE
 )
 """Directories of tests: `tests`, `src/testdata`, `web/__tests__`."""
 
-_MAIN_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
-"""Directories of a product's sources. A package called ``test`` in them belongs to a test framework."""
+_TEST_PROJECT = re.compile(r"(?:[._-][Tt]ests|\.(?:Test|Specs?)|[a-z](?:Tests?|Specs))(?:/|$)")
+"""Directories of tests by the end of their name: `Tank.Tests`, `tank-tests`, `commonTest`. A library that helps to
+test, such as `tank-test`, isn't one."""
 
+_MAIN_FOLDER = re.compile(r"(?:^|/)src/\w*[mM]ain/")
+"""Directories of a product's sources: `src/main/java`. A package ``test`` in them belongs to a test framework."""
+
+_VENDORED_FOLDER = re.compile(
+    r"(?:^|/)(?:vendor|vendored|_vendor|node_modules|third[_-]?party|deps|external|dist)(?:/|$)"
+)
+"""Directories of code from elsewhere: `vendor/zlib`, `third_party`."""
+
+_CHANGELOG_FOLDER = re.compile(r"(?:^|/)(?:changelogs?|changelog\.d|release[_-]?notes|changes)(?:/|$)", re.IGNORECASE)
+"""Directories of changes: `changelog.d`, `docs/release_notes`."""
+
+_DOCS_FOLDER = re.compile(r"(?:^|/)(?:docs?|documentation|man|website|site)(?:/|$)", re.IGNORECASE)
+"""Directories of documents: `docs/guide`, `website`."""
+
+_ASIDE_FOLDER = re.compile(
+    r"(?:^|/)(?:examples?|samples?|demos?|scripts?|benchmarks?|benches|\.github|\.circleci|hack|ci)(?:/|$)",
+    re.IGNORECASE,
+)
+"""Directories beside the product: `examples/tank`, `.github/workflows`."""
+
+# Files, by their name.
 _TEST_NAME = re.compile(
     r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs)$"
 )
 """Files of tests: `test_tank.py`, `conftest.py`, `tank_test.go`, `tank.spec.ts`, `TankTest.java`, `TankIT.kt`."""
 
-_TEST_PROJECT = re.compile(r"(?:[._-][Tt]ests|\.(?:Test|Specs?)|[a-z](?:Tests?|Specs))(?:/|$)")
-"""Directories of tests by the end of their name: `Tank.Tests`, `tank-tests`, `commonTest`. A library that helps to
-test, such as `tank-test`, isn't one."""
-
-_VENDORED_FOLDER = re.compile(
-    r"(?:^|/)(?:vendor|vendored|_vendor|node_modules|third[_-]?party|deps|external|dist)(?:/|$)"
-)
 _GENERATED_NAME = re.compile(
     r"\.pb\.(?:go|cc|h)$|_pb2(?:_grpc)?\.pyi?$|\.min\.(?:js|css)$|\.map$|[._]generated\.|zz_generated|[._-]gen\.go$|"
     r"^(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock)$"
 )
+"""Files that a program wrote: `tank.pb.go`, `tank_pb2.py`, `tank.min.js`, `yarn.lock`."""
+
 _INTERFACE_NAME = re.compile(r"\.d\.[cm]?ts$|\.pyi$|\.g\.cs$|\.designer\.cs$", re.IGNORECASE)
+"""Files with types alone, or of a designer of forms: `tank.d.ts`, `tank.pyi`, `Form.Designer.cs`."""
+
 _CHANGELOG_NAME = re.compile(
     r"^(?:change(?:s|log)|history|news|releases?|release[_-]notes|\d+-?release-?notes)(?:\.(?:md|rst|txt|adoc|html?))?$",
     re.IGNORECASE,
 )
-_CHANGELOG_FOLDER = re.compile(r"(?:^|/)(?:changelogs?|changelog\.d|release[_-]?notes|changes)(?:/|$)", re.IGNORECASE)
-_DOCS_FOLDER = re.compile(r"(?:^|/)(?:docs?|documentation|man|website|site)(?:/|$)", re.IGNORECASE)
+"""Lists of changes: `CHANGELOG.md`, `NEWS`, `HISTORY.rst`."""
+
 _DOCS_NAME = re.compile(
     r"\.(?:md|mdx|rst|txt|adoc|asciidoc|html?|tex|texi|pod|\d)$|"
     r"^(?:readme|authors|contributing|license|copying|notice|todo)\b",
     re.IGNORECASE,
 )
+"""Documents: `guide.rst`, `tank.1`, `README`."""
+
 _CONFIG_NAME = re.compile(
     r"\.(?:json|json5|ya?ml|toml|ini|cfg|conf|properties|xml|lock|mod|sum|csv|tsv|env|gradle|cmake|in|am|ac|m4|mk|svg|"
     r"patch|diff|nix|bazel|bzl|editorconfig|css|scss|less|sql|proto\.lock|log|out|golden|snap)$|"
@@ -71,16 +98,11 @@ _CONFIG_NAME = re.compile(
     r"[a-z]{3,}rc)$",
     re.IGNORECASE,
 )  # fmt: skip
-
-
-_ASIDE_FOLDER = re.compile(
-    r"(?:^|/)(?:examples?|samples?|demos?|scripts?|benchmarks?|benches|\.github|\.circleci|hack|ci)(?:/|$)",
-    re.IGNORECASE,
-)
+"""Configuration and data: `pyproject.toml`, `.gitignore`, `Makefile`, `requirements-dev.txt`, `pylintrc`."""
 
 
 class _FolderKinds(NamedTuple):
-    """Kinds of files that a directory says its files are."""
+    """The kinds that a directory gives its files; which one counts depends on their names, too."""
 
     vendored: bool
     changelog: bool
@@ -96,6 +118,13 @@ MIN_PREFIX = 4
 """Letters from which one stem counts as a form of another that it begins."""
 
 _WORD = re.compile(r"\w+")
+
+
+class TermFiles(NamedTuple):
+    """The files with a term in their path, ascending, and its weight in the path of each."""
+
+    files: NDArray[np.int32]
+    weights: NDArray[np.float32]
 
 
 def kind_of(path: str) -> str:
@@ -149,19 +178,19 @@ class PathWords:
     Attributes
     ----------
     kind
-        For each file, a place in `KINDS`.
+        For each file, an index in `KINDS`.
     terms
-        For each term, the files with the term in their path, ascending, and its weight in each.
+        The files of each term of a path.
     name_terms
-        For each term of a file's name without its extension, the files that bear it, ascending.
+        For each term of a file's name without its extension, the files that have it, ascending.
     name_sizes
-        How many such terms each file has.
+        Number of such terms of each file.
     name_hashes, stems
         Hash of each file's name, and of the part before its first dot.
     """
 
     kind: UInt8Array
-    terms: Mapping[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
+    terms: Mapping[str, TermFiles]
     name_terms: Mapping[str, NDArray[np.int32]]
     name_sizes: Int64Array
     name_hashes: Int64Array
@@ -184,14 +213,14 @@ class PathWords:
         return [*longer, *(prefix for prefix in prefixes if prefix in self.name_terms)]
 
     def files_named(self, name: str) -> Sequence[int]:
-        """Return the files that may bear a name: all that do, and seldom another."""
+        """Return the files that may have a name: all that do, and seldom another."""
         # An array of hashes takes 8 bytes a file, a dictionary of names about a hundred. Python's hashes of text differ
         # between processes, so they are never stored.
         files: list[int] = (self.name_hashes == hash(name)).nonzero()[0].tolist()
         return files
 
     def with_stem(self, stem: str) -> Sequence[int]:
-        """Return the files whose name up to its first dot may be `stem`: all where it is, and seldom another."""
+        """Return the files whose name up to its first dot may be `stem`: all that have it, and seldom another."""
         files: list[int] = (self.stems == hash(stem)).nonzero()[0].tolist()
         return files
 
@@ -210,7 +239,7 @@ def _read_paths(snapshot: OpenedCommit) -> PathWords:
 
 
 class _PathReader:
-    """Collects the words of paths."""
+    """Collects the words of paths, file by file."""
 
     def __init__(self, files: int) -> None:
         self._kind = np.zeros(files, dtype=np.uint8)
@@ -219,7 +248,7 @@ class _PathReader:
         self._name_sizes = np.zeros(files, dtype=np.int64)
 
         # Files of a directory, of a term of names, and of a term of names without their extension.
-        self._folder_files: dict[str, list[int]] = {}
+        self._folder_files: defaultdict[str, list[int]] = defaultdict(list)
         self._name_files: defaultdict[str, list[int]] = defaultdict(list)
         self._stem_files: defaultdict[str, list[int]] = defaultdict(list)
 
@@ -229,28 +258,31 @@ class _PathReader:
 
     def add(self, file: int, folder: str, name: str) -> None:
         """Add a file, the next one in the order of their numbers."""
-        files = self._folder_files.get(folder)
-        if files is None:
-            files = self._folder_files[folder] = []
-            # Five patterns once per directory instead of once per file.
-            self._folder_kinds[folder] = _folder_kinds(folder)
-
-        files.append(file)
         stem = name.partition(".")[0]
-        self._kind[file] = _kind(self._folder_kinds[folder], name)
+        self._kind[file] = _kind(self._kinds_of(folder), name)
         self._name_hashes[file] = hash(name)
         self._stem_hashes[file] = hash(stem)
+        self._folder_files[folder].append(file)
         for term in self._terms(name):
             self._name_files[term].append(file)
 
-        if stem in _INDEX_STEMS and folder:
-            stem = folder.rpartition("/")[2]
+        has_meaning = stem not in _INDEX_STEMS or not folder
+        self._add_stem(file, stem if has_meaning else folder.rpartition("/")[2])
 
+    def _add_stem(self, file: int, stem: str) -> None:
+        """Add the terms of a file's name without its extension, or of what replaces it."""
         # Joined forms are whole names, which would count every name twice.
-        stem_terms = [term for term in self._terms(stem) if not is_joined_form(term)]
-        self._name_sizes[file] = len(stem_terms)
-        for term in stem_terms:
+        terms = [term for term in self._terms(stem) if not is_joined_form(term)]
+        self._name_sizes[file] = len(terms)
+        for term in terms:
             self._stem_files[term].append(file)
+
+    def _kinds_of(self, folder: str) -> _FolderKinds:
+        """Return the kinds of a directory: its patterns are tried once, not for each of its files."""
+        kinds = self._folder_kinds.get(folder)
+        if kinds is None:
+            kinds = self._folder_kinds[folder] = _folder_kinds(folder)
+        return kinds
 
     def words(self) -> PathWords:
         """Return the words of all files."""
@@ -294,20 +326,18 @@ class _PathReader:
         return distinct_terms
 
 
-def _weigh_files(
-    named_files: Sequence[int], files_below: Sequence[NDArray[np.int32]]
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the files with a term in their name or a directory above, and its weight in each."""
+def _weigh_files(named_files: Sequence[int], files_below: Sequence[NDArray[np.int32]]) -> TermFiles:
+    """Return the files with a term in their name or in a directory above."""
     names = np.array(named_files, dtype=np.int32)
-    if not len(files_below):
-        return names, np.full(len(names), BASENAME, dtype=np.float32)
+    if not files_below:
+        return TermFiles(names, np.full(len(names), BASENAME, dtype=np.float32))
 
     files = np.concatenate([names, *files_below])
-    counts = np.full(len(files), DIRECTORY, dtype=np.float32)
-    counts[: len(names)] = BASENAME
+    weights = np.full(len(files), DIRECTORY, dtype=np.float32)
+    weights[: len(names)] = BASENAME
 
     # Stable, so sums of equal files are added in the same order each time; floats depend on it.
     order = files.argsort(kind="stable")
-    files, counts = files[order], counts[order]
-    first = np.append(True, files[1:] != files[:-1]).nonzero()[0]
-    return files[first], np.add.reduceat(counts, first)
+    files, weights = files[order], weights[order]
+    starts = np.append(True, files[1:] != files[:-1]).nonzero()[0]
+    return TermFiles(files[starts], np.add.reduceat(weights, starts))

@@ -10,12 +10,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Weights, count_chunks_with, score
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
 from sourcelight.engines.search.ranking.collection import ChunkCollection, CollectionSize, make_collection
-from sourcelight.engines.search.ranking.file_scores import (
-    defining_files,
-    file_lists,
-    scores_by_target,
-    scores_of_targets,
-)
+from sourcelight.engines.search.ranking.file_scores import file_lists, scores_by_target, scores_of_targets
 from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import (
     COVERING_CHUNKS,
@@ -32,6 +27,7 @@ from sourcelight.engines.search.ranking.model import (
 from sourcelight.engines.search.ranking.order import RankOrder, coverage_of
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.votes.names import defining_files
 
 _VOTING_CHUNKS = 12
 """Number of the best chunks that a scorer gets to see."""
