@@ -29,7 +29,7 @@ def test_where_something_is_looked_for_is_never_absent(tmp_path: Path) -> None:
     engine = engine_for(tmp_path, {"reel.go": code})
     assert "`outside`" not in lead_of(engine, "What calls Fail outside of main?")
     assert "`upper`" not in lead_of(engine, "What's the upper bound on Fail?")
-    assert lead_of(engine, "Does it support websockets?").startswith("No searched file has `websockets`")
+    assert lead_of(engine, "Does it support websockets?").startswith("No searched file has `websocket")
 
 
 def test_an_assignment_called_default_is_no_documentation(tmp_path: Path) -> None:

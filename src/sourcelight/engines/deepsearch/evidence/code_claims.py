@@ -14,7 +14,20 @@ CODE_CLAIMS: Sequence[Claim] = (
         "line has that word, in the terms of its language. It doesn't count other locations. It says Yes only for the "
         "requested kind. What an alias stands for is the whole of its line.",
         "the sentence without a kind or Yes; without a definition, a sentence that says so",
-        ("search.state_definitions", "search.state_alias", "answering._find_named"),
+        (
+            "search.state_definitions", "search.state_alias", "answering._find_named", "answer._state_definition",
+        ),
+    ),
+    Claim(
+        (
+            "`…` begins with “…”", "`…` is the only file of code outside of tests whose path has the word `…`",
+            "`…` is the only file of code outside of tests whose path has the words …",
+        ),
+        "lines",
+        "The first comment of the file has the text, with all words that the question describes a place by. Or no "
+        "other path of code has these words, and the lines of the file have the other words of the question.",
+        INSTEAD_OF_SENTENCE,
+        ("answer._state_file",),
     ),
     Claim(
         ("`…` is a … in …", "`…` is an … in …", "`…` is defined in …: “…”"),

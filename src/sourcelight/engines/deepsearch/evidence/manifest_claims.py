@@ -97,7 +97,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "them in the name of its definition. It gives a reason, names a condition, or belongs to a definition of the "
         "requested kind, as the question asks; it is negated if the question is. No other sentence has as much.",
         INSTEAD_OF_SENTENCE,
-        ("statement.state_passage",),
+        ("statement.state_passage", "answer._state_definition"),
     ),
     Claim(
         ("No file at the top is called README", "No title in … is about …"),

@@ -45,6 +45,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.search import (
     state_alias,
     state_definitions,
 )
+from sourcelight.engines.deepsearch.lookups.described_places.answer import find_described_name, find_described_place
 from sourcelight.engines.deepsearch.lookups.environment import find_variable, list_environment
 from sourcelight.engines.deepsearch.lookups.initial_values import (
     are_calls_in_scope,
@@ -117,11 +118,19 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
         if finding is None or not is_proven(finding):
-            finding = find_mentions_alone(work)
+            finding = _find_described(work) or find_mentions_alone(work)
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return None
+
+
+def _find_described(work: Work) -> Finding | None:
+    """Return the place that a question describes, or the lines that call the function that it describes."""
+    name = find_described_name(work)
+    if not name:
+        return find_described_place(work)
+    return _find_named(Lookup("callers", name), work, [])
 
 
 def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:

@@ -1,0 +1,195 @@
+"""Answer a question for a place that it describes, by the only file or definition that its words fit.
+
+A definition fits if its name has half of the words, and its name, the names around it and the first sentence of its
+documentation have all. It also fits if all words of its name are among those of the question. A file fits by its path
+and its first comment. If two fit equally well, nothing is stated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.lookups.definitions.search import state_definitions
+from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
+    PlaceCandidate,
+    find_named_definitions,
+    find_named_files,
+    with_bodies,
+    with_documentation,
+)
+from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, read_description
+from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
+from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
+
+_MIN_CONCEPTS = 2
+_MAX_EXTRA = 1
+"""Words of a name that a description lacks: with more, the name is of something narrower."""
+_MAX_QUOTE = 300
+_CLAUSE = re.compile(r"\s(?:which|whether|how|when|where|if)\s", re.IGNORECASE)
+"""A clause that says what is sought, so that the words before it are not enough."""
+
+
+def find_described_place(work: Work) -> Finding | None:
+    """State where the only file or definition is that a question describes; None for none or several."""
+    question = read_place_question(work.inquiry.words)
+    if question is None or question.asks_callers:
+        return None
+
+    texts = FileTexts(work.context)
+    description = _description_of(work, question)
+    if description is None:
+        return None
+
+    definition = _choose_definition(work, texts, description, question)
+    is_of_files = question.noun in {"file", "any"}
+    files = find_named_files(work, texts, description, question.word) if is_of_files else []
+    file = _choose_file(texts, files, description, question)
+    if file is not None and (definition is None or question.noun == "file" or definition.path != file.path):
+        # Where a definition elsewhere fits as well, none of both is the only one.
+        is_rivaled = definition is not None and definition.path != file.path
+        return None if is_rivaled else _state_file(texts, file, files, description)
+    return None if definition is None else _state_definition(work, texts, definition, description)
+
+
+def find_described_name(work: Work) -> str:
+    """Return the name of the only function that a question for callers describes; empty for none or several."""
+    question = read_place_question(work.inquiry.words)
+    if question is None or not question.asks_callers:
+        return ""
+    description = _description_of(work, question)
+    candidate = None if description is None else _choose_definition(
+        work, FileTexts(work.context), description, question
+    )  # fmt: skip
+    return "" if candidate is None else candidate.name
+
+
+def _description_of(work: Work, question: PlaceQuestion) -> Description | None:
+    names = work.inquiry.pins.short_names
+    repository_words = frozenset(part for name in names for part in (name.lower(), *parts_of(name)))
+    description = read_description(question.text, repository_words)
+    if description is not None and question.clause and len(description.required) < _MIN_CONCEPTS:
+        description = read_description(question.text + question.clause, repository_words) or description
+    return description
+
+
+def _choose_definition(
+    work: Work, texts: FileTexts, description: Description, question: PlaceQuestion
+) -> PlaceCandidate | None:
+    """Return the only definition that fits a description."""
+    required = description.required
+    if len(required) < _MIN_CONCEPTS:
+        return None
+
+    definitions = find_named_definitions(work, texts, description, question.noun)
+    candidates = with_documentation(texts, definitions, description)
+    for fits in (_is_named_for, _is_documented_for):
+        fitting = [item for item in candidates if fits(item, required)]
+        if fitting:
+            return _only(fitting)
+
+    if _CLAUSE.search(question.text) is not None:
+        return None
+    verbs = frozenset(index for index in required if description.concepts[index].word.endswith("ed"))
+    return _only([item for item in candidates if _is_within(item, required, verbs)])
+
+
+def _is_named_for(item: PlaceCandidate, required: frozenset[int]) -> bool:
+    """Return whether a definition has half of a description in its name, and the rest in what stands around it."""
+    in_name = item.by_name & required
+    is_half = 2 * len(in_name) >= len(required) and (len(in_name) >= _MIN_CONCEPTS or item.extra == 0)
+    return is_half and item.extra <= _MAX_EXTRA and required <= item.by_all
+
+
+def _is_documented_for(item: PlaceCandidate, required: frozenset[int]) -> bool:
+    """Return whether the first sentence of a definition's documentation has a whole description of three words."""
+    return required <= item.by_text and len(item.by_text) > _MIN_CONCEPTS and item.extra <= _MAX_EXTRA
+
+
+def _is_within(item: PlaceCandidate, required: frozenset[int], verbs: frozenset[int]) -> bool:
+    """Return whether a function's name has no other words than a description, its first one, and two thirds of all."""
+    location = item.location
+    is_function = location is not None and location.definition.kind in {*FUNCTION_KINDS, "macro"}
+    in_name = item.by_name & required
+    has_verb = min(required) in in_name and verbs <= in_name
+    is_most = len(in_name) >= _MIN_CONCEPTS and 3 * len(in_name) >= 2 * len(required)
+    return is_function and item.extra == 0 and has_verb and is_most
+
+
+def _only(candidates: Sequence[PlaceCandidate]) -> PlaceCandidate | None:
+    """Return the candidate that fits best; None if another one fits as well."""
+    if not candidates:
+        return None
+    ordered = sorted(candidates, key=_order)
+    best, rivals = ordered[0], [item for item in ordered[1:] if _order(item)[:2] == _order(ordered[0])[:2]]
+    # Overloads, and a type with its constructor, are one thing.
+    is_only = all((item.name.lower(), item.path) == (best.name.lower(), best.path) for item in rivals)
+    return best if is_only else None
+
+
+def _order(item: PlaceCandidate) -> tuple[int, int, str, int]:
+    line = 0 if item.location is None else item.location.definition.line
+    return -len(item.by_name), item.extra, item.path, line
+
+
+def _choose_file(
+    texts: FileTexts, candidates: Sequence[PlaceCandidate], description: Description, question: PlaceQuestion
+) -> PlaceCandidate | None:
+    """Return the only file whose path and first comment have a description."""
+    required = description.required
+    fitting = [item for item in candidates if required <= item.by_all and (item.extra == 0 or len(item.by_name) > 1)]
+    if question.noun != "file":
+        fitting = [item for item in fitting if required <= item.by_text]
+    else:
+        fitting = fitting or with_bodies(texts, candidates, description)
+    # One word is the name of a file, and nothing beside it.
+    if len(required) < _MIN_CONCEPTS and (question.noun != "file" or any(item.extra for item in fitting)):
+        return None
+    return _only(fitting)
+
+
+def _state_definition(work: Work, texts: FileTexts, item: PlaceCandidate, description: Description) -> Finding | None:
+    """Write where a definition is; by the sentence of its documentation if that has all that is sought."""
+    location, sentence = item.location, item.sentence
+    if location is None:
+        return None
+
+    finding = state_definitions(work, item.name, [location], [], [])
+    if sentence is not None and description.required <= item.by_text:
+        lines = texts.evidence(item.target, item.path, sentence.begin_line, sentence.end_line, "definition", 1.0)
+        evidence = (lines, *finding.headline.evidence)
+        text = (
+            f"The documentation of {code(item.name)} in {code(item.path)}, line {sentence.begin_line:,}, says: "
+            f"“{inline(sentence.text, _MAX_QUOTE)}”"
+        )
+        finding.headline = Statement(text, evidence)
+        finding.method = []
+    return finding
+
+
+def _state_file(
+    texts: FileTexts, file: PlaceCandidate, files: Sequence[PlaceCandidate], description: Description
+) -> Finding | None:
+    """Write that a file is named for what is sought, or how it begins."""
+    sentence = file.sentence
+    if sentence is not None and file.by_text >= description.required:
+        evidence = texts.evidence(file.target, file.path, sentence.begin_line, sentence.end_line, "definition", 1.0)
+        text = f"{code(file.path)} begins with “{inline(sentence.text, _MAX_QUOTE)}”"
+        return Finding(Statement(text, (evidence,)), "place", quotes=[evidence])
+
+    stated = file.by_path
+    if not stated or sum(stated <= other.by_path for other in files) > 1:
+        return None
+    words = [code(concept.word) for index, concept in enumerate(description.concepts) if index in stated]
+    noun = "word" if len(words) == 1 else "words"
+    evidence = texts.evidence(file.target, file.path, 1, 1, "definition", 1.0)
+    text = f"{code(file.path)} is the only file of code outside of tests whose path has the {noun} {join_words(words)}"
+    finding = Finding(Statement(text, (evidence,)), "place")
+    finding.method = ["Chosen by its path, without tests and documents. Initials of words in a row count as them."]
+    return finding

@@ -1,0 +1,199 @@
+"""The words that describe a place, and the words of names and documents that mean the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from sourcelight.engines.search.ranking.terms.related_words import related_terms
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
+
+MAX_CONCEPTS = 8
+"""Words of a description; a longer one is a story, of which no name has all words."""
+_FORM_TEXT = """
+file files module modules script scripts header class classes function functions method methods helper helpers code
+logic bit part piece place thing things stuff implementation definition source line block section codebase repo
+project handle handles handled handling implement implements implemented contain contains contained hold holds held
+define defines defined live lives deal deals dealt responsible happen happens occur occurs do does done doing get gets
+getting got turn turns turned turning go goes come comes take takes taken taking put puts make makes made making keep
+keeps kept work works worked working out figure figures decide decides decided exist exists sit sits located declare
+declares perform performs performing actually really whole main kind sort way store reside resides whereabouts find
+see look provide provides one ones bits up down off away back together whether use uses used using call calls called
+charge concern concerns concerned care speak speaks speaking talk talks talking complain complains build builds built
+create creates created its it'll something everything wire wired set sets setting generate generates produce produces
+manage manages know knows want wants need needs run runs running let lets allow allows given leading single real own
+new concerning related routine actual
+"""
+_FORM = frozenset(_FORM_TEXT.split())
+"""Words of the form of a question, and verbs that say no more than that something is there."""
+_LIGHT_TEXT = """
+number numbers value values name names various several certain different current users user list item items output
+input result results data content contents format formats
+"""
+_LIGHT = frozenset(_LIGHT_TEXT.split())
+"""Words that a name may leave out."""
+_DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "six": "6", "eight": "8", "ten": "10"}
+_BRITISH = (("our", "or"), ("ise", "ize"), ("isation", "ization"), ("yse", "yze"), ("re", "er"))
+_AGENT = re.compile(r"(?:e[rd]|or|ation|ing|ment|al|ion)$")
+_WORD = re.compile(r"[A-Za-z][A-Za-z']*|\d+")
+_LITERAL = re.compile(r"(?<![\w#])#(?P<name>[a-z]+)")
+"""A name with the sign of a helper of templates, which may be a word of grammar."""
+_NAME_FILLERS_TEXT = """
+get is do to the of for from with a an in on by and has s new init mod index main util utils impl base internal lib
+src core helper helpers handler handle make create build run
+"""
+_NAME_FILLERS = frozenset(_NAME_FILLERS_TEXT.split())
+"""Words of a name that say nothing of what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A word of a description.
+
+    Attributes
+    ----------
+    word
+        As written, in lower case.
+    strong, weak
+        Stems that are the word itself, and stems of related words.
+    is_optional
+        Whether a name may leave it out.
+    """
+
+    word: str
+    strong: frozenset[str]
+    weak: frozenset[str]
+    is_optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A description of a place, word by word.
+
+    Attributes
+    ----------
+    concepts
+        Its words without those of the form.
+    acronyms
+        The initials of words in a row, such as ``sse``, with the concepts that they stand for.
+    pairs
+        Two words in a row as one, such as ``camelcase``, with their concepts.
+    grammar
+        Stems of the other words, which a name may have.
+    """
+
+    concepts: tuple[Concept, ...]
+    acronyms: tuple[tuple[str, frozenset[int]], ...] = ()
+    pairs: tuple[tuple[str, frozenset[int]], ...] = ()
+    grammar: frozenset[str] = frozenset()
+
+    @property
+    def required(self) -> frozenset[int]:
+        """The concepts that an answer has to have."""
+        required = frozenset(index for index, concept in enumerate(self.concepts) if not concept.is_optional)
+        return required or frozenset(range(len(self.concepts)))
+
+    def coverage(self, words: Iterable[str], *, weak: bool = True) -> frozenset[int]:
+        """Return the concepts that some words have."""
+        covered: set[int] = set()
+        word_list = list(words)
+        stems = {form for word in word_list for form in forms_of(word)}
+        for index, concept in enumerate(self.concepts):
+            if concept.strong & stems or (weak and concept.weak & stems):
+                covered.add(index)
+
+        for form, indices in (*self.acronyms, *self.pairs):
+            if form in word_list:
+                covered |= indices
+
+        # Names write two words as one, or one as two.
+        runs = {f"{left}{right}" for left, right in pairwise(word_list)}
+        covered |= {index for index, concept in enumerate(self.concepts) if concept.word in runs}
+        return frozenset(covered)
+
+    def extra_words(self, words: Sequence[str]) -> int:
+        """Return how many words of a name are none of the description."""
+        return sum(
+            word not in _NAME_FILLERS and not word.isdigit() and not self._is_word(word, words) for word in set(words)
+        )
+
+    def _is_word(self, word: str, words: Sequence[str]) -> bool:
+        forms = forms_of(word)
+        if forms & self.grammar or any((concept.strong | concept.weak) & forms for concept in self.concepts):
+            return True
+        if any(word == form for form, _ in (*self.acronyms, *self.pairs)):
+            return True
+        return any(
+            word in {left, right} and any(f"{left}{right}" == concept.word for concept in self.concepts)
+            for left, right in pairwise(words)
+        )
+
+
+@lru_cache(maxsize=1 << 14)
+def forms_of(word: str) -> frozenset[str]:
+    """Return the stems of a word, also as a verb: `decoder` decodes, and `normaliser` normalizes."""
+    forms = {stem(word)}
+    for british, american in _BRITISH:
+        if british in word and len(word) > 4:
+            forms.add(stem(word.replace(british, american)))
+    bare = _AGENT.sub("", word)
+    if bare != word and len(bare) > 2:
+        forms |= {stem(bare), stem(f"{bare}e")}
+        if len(bare) > 3 and bare[-1] == bare[-2]:
+            forms.add(stem(bare[:-1]))
+    if word in _DIGITS:
+        forms.add(_DIGITS[word])
+    return frozenset(forms)
+
+
+def read_description(text: str, repository_words: frozenset[str]) -> Description | None:
+    """Read the words of a description; None if it has none, or more than a name can have."""
+    literals = {match["name"] for match in _LITERAL.finditer(text)}
+    tokens = _WORD.findall(with_tilde(text).replace("-", " ").replace("#", " "))
+    raw = [word.lower().removesuffix("'s").replace("'", "") for word in tokens]
+    words = list(dict.fromkeys(word for word in raw if word in literals or _is_concept(word, repository_words)))
+    if not words or len(words) > MAX_CONCEPTS:
+        return None
+
+    concepts = tuple(
+        Concept(word, forms_of(word), frozenset(related_terms({stem(word): 1.0})), is_optional=word in _LIGHT)
+        for word in words
+    )
+    grammar = frozenset(form for word in raw if word not in words for form in forms_of(word))
+    return Description(concepts, tuple(_acronyms(raw, words)), tuple(_pairs(raw, words)), grammar)
+
+
+def with_tilde(text: str) -> str:
+    """Return a text with the word for the sign of a home directory."""
+    return re.sub(r"(?<!\w)~", " tilde ", text)
+
+
+def _is_concept(word: str, repository_words: frozenset[str]) -> bool:
+    is_word = word not in FUNCTION_WORDS and word not in _FORM and word not in repository_words
+    return is_word and (len(word) > 1 or word.isdigit())
+
+
+def _acronyms(raw: Sequence[str], words: Sequence[str]) -> Iterable[tuple[str, frozenset[int]]]:
+    """Yield the initials of three to five words in a row."""
+    for size in (3, 4, 5):
+        for start in range(len(raw) - size + 1):
+            run = raw[start : start + size]
+            indices = frozenset(words.index(word) for word in run if word in words)
+            # "Command line interface" and "server sent events", but no run of grammar.
+            if len(indices) >= size - 1 and not any(word in FUNCTION_WORDS for word in run):
+                yield "".join(word[0] for word in run), indices
+
+
+def _pairs(raw: Sequence[str], words: Sequence[str]) -> Iterable[tuple[str, frozenset[int]]]:
+    for left, right in pairwise(raw):
+        indices = frozenset(words.index(word) for word in (left, right) if word in words)
+        if len(indices) == 2:
+            yield f"{left}{right}", indices
+
+
+def words_of_name(name: str) -> list[str]:
+    """Return the words of a name in lower case."""
+    return parts_of(with_tilde(name))

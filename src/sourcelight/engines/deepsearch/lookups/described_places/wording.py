@@ -1,0 +1,122 @@
+"""Read questions for a place that they describe: "which file handles server-sent events?", "who calls the hex parser?".
+
+The words of the form are left out; the rest describes what is sought. A question about history, a default or a number
+isn't one of these.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_MAX_CHARACTERS = 200
+_FILE = (
+    r"(?:source files?|header files?|files?|modules?|scripts?|headers?|components?|templates?|playbooks?|stylesheets?"
+    r"|packages?|units?|crates?)"
+)
+_TYPE = r"(?:class(?:es)?|structs?|types?|traits?|interfaces?|objects?|enums?|protocols?|records?|contracts?)"
+_FUNCTION = r"(?:functions?|methods?|macros?|procedures?|routines?|helpers?|subroutines?|predicates?|procs?|fixtures?)"
+_BIT = r"(?:bit|part|piece|place|chunk|section|spot)"
+_CODE = rf"(?:{_BIT} of (?:the |our |its )?(?:code|source|codebase|code base)|code|logic|{_BIT})"
+_THAT = r"(?: (?:that|which|where|for|of|to|responsible for|in charge of|behind))?"
+_BE = r"(?:is|are|was|were|does|do|did|has|have|can|could|should|would|will)"
+_FIND = r"(?:do|can|would|could|should) (?:i|we|you) (?:find|see|look for|look at)"
+_WHERE = r"where(?:abouts)?(?: exactly| in (?:the |this )?(?:code|codebase|code base|repo|project))?"
+_CALLER = rf"(?:code|{_BIT}|functions?|methods?|files?|modules?|class(?:es)?|places?|callers?)"
+_CALL = r"(?:calls?|uses?|invokes?|makes? use of|relies on|depends on)"
+_LOOK = r"(?:find|show me|locate|point me (?:to|at)|i(?:'m| am) looking for|looking for)"
+_FORMS: tuple[tuple[str, str], ...] = (
+    (
+        "callers",
+        rf"(?:from )?where(?:abouts)? {_BE} (?P<text>.+?) (?:get |gets |being )?(?:called|used|invoked)(?: from)?",
+    ),
+    ("callers", rf"(?:who|what|(?:which|what) {_CALLER})(?: else)? {_CALL} (?P<text>(?:the|our|its|that|this) .+)"),
+    ("file", rf"in (?:which|what) {_FILE} {_FIND}(?: the {_CODE}{_THAT})? (?P<text>.+)"),
+    ("file", rf"(?:in )?(?:which|what) {_FILE}(?: (?:holds|has|contains|houses) the {_CODE}{_THAT})? (?P<text>.+)"),
+    ("type", rf"(?:in )?(?:which|what) {_TYPE} (?P<text>.+)"),
+    ("function", rf"(?:in )?(?:which|what) {_FUNCTION} (?P<text>.+)"),
+    ("any", rf"(?:which|what) {_CODE}{_THAT} (?P<text>.+)"),
+    ("any", rf"where(?:abouts)?(?: exactly)? {_FIND}(?: the {_CODE}{_THAT})? (?P<text>.+)"),
+    ("any", rf"{_WHERE} {_BE} the {_CODE}{_THAT} (?P<text>.+)"),
+    ("any", rf"{_WHERE} {_BE} (?P<text>.+)"),
+    ("any", rf"{_LOOK}(?: the {_CODE}{_THAT})? (?P<text>.+)"),
+)
+_PATTERNS = tuple((kind, re.compile(rf"^{form}$", re.IGNORECASE)) for kind, form in _FORMS)
+_OF_OTHERS = re.compile(
+    r"\b(?:who|when|whom|whose|commits?|committed|authors?|by default|defaults? to|unless"
+    r"|if (?:i|you|we) (?:don'?t|do not)|how (?:many|much|long|often|big)|(?:which|what) versions?|versions? of"
+    r"|released?|renamed|moved|deleted|removed in|added in|introduced|changed|last|first|newest|oldest|most|fewest"
+    r"|depend(?:s|encies|ency)?|installed|licen[cs]e[ds]?|tests?|tested|documented|value|set to|named|called|defined"
+    r"|declared|raised?|thrown?|throws?|imports?|inherits?|extends?|subclass\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of questions for history, defaults, numbers, packages and names."""
+_FILE_NOUN = re.compile(rf"(?:in )?(?:which|what) (?:source )?(?P<noun>{_FILE})", re.IGNORECASE)
+_OF_CALLERS_ALONE = re.compile(
+    r"\b(?:commits?|authors?|by default|unless|how (?:many|much)|versions?|renamed|removed|last|first|most)\b",
+    re.IGNORECASE,
+)
+_NOUN_OF_FUNCTION = re.compile(rf"^(?:the|our|its|that|this) {_FUNCTION} (?:that|which|for|to) ", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"(?<=\w)\s(?:the|our|its|it|we|they)\s[\w-]+(?:\s[\w-]+)?\s(?:is|are|was|gets)\s.*$", re.IGNORECASE
+)
+"""A relative clause behind a noun without a pronoun: "the tree the router is built on"."""
+_REMARK = re.compile(
+    r"\s*\([^()]*\)|,\s*(?:apart from|except|outside|not counting|besides|other than)\s.*$"
+    r"|\s(?:outside|apart from|except)\s(?:of\s)?(?:the\s|its\s)?(?:tests?|specs?)\b.*$",
+    re.IGNORECASE,
+)
+"""A remark that says more, or that tests don't count, which they never do."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceQuestion:
+    """A question for a place that it describes.
+
+    Attributes
+    ----------
+    noun
+        What is sought: ``file``, ``type``, ``function`` or ``any``.
+    text
+        The words that describe it.
+    asks_callers
+        Whether the question is for lines that call what is described, rather than for its place.
+    clause
+        A relative clause that says more of it; empty for none.
+    word
+        The noun for a file in the question, such as ``script``.
+    """
+
+    noun: str
+    text: str
+    asks_callers: bool = False
+    clause: str = ""
+    word: str = ""
+
+
+def read_place_question(text: str) -> PlaceQuestion | None:
+    """Read a question; None if it is for no place, or names what it asks for as history, a default or a number."""
+    words = " ".join(text.replace("\u2019", "'").split()).strip(" ?.!:")
+    words = re.sub(r"^(where|what|who)'s\b", r"\1 is", _REMARK.sub("", words), flags=re.IGNORECASE)
+    if len(words) > _MAX_CHARACTERS or "`" in words:
+        return None
+
+    for kind, pattern in _PATTERNS:
+        match = pattern.match(words)
+        if match is None:
+            continue
+        described = match["text"].strip()
+        if kind == "callers":
+            if _OF_CALLERS_ALONE.search(described) is not None:
+                return None
+            return PlaceQuestion("function", _NOUN_OF_FUNCTION.sub("", described), asks_callers=True)
+        if _OF_OTHERS.search(described) is not None:
+            return None
+
+        clause = _RELATIVE.search(described) if kind == "file" else None
+        head = described if clause is None or clause.start() < len(described) // 4 else described[: clause.start()]
+        noun = _FILE_NOUN.match(words)
+        word = noun["noun"].lower().removesuffix("s") if noun is not None and kind == "file" else ""
+        return PlaceQuestion(kind, head, clause=described[len(head) :], word=word)
+
+    return None
