@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +112,8 @@ def test_empty_is_absent_first_wins_unknown_is_ignored_and_a_blank_is_a_query() 
 def test_a_time_limit_that_would_be_lost_is_refused() -> None:
     with pytest.raises(ValueError, match="timeout_s can't be sent"):
         SearchRequest("x", timeout_s=1.5).to_params()
+
+
+@given(REQUESTS, st.text(min_size=1))
+def test_another_query_leaves_all_else(request: SearchRequest, query: str) -> None:
+    assert request.with_query(query) == replace(request, query=query)

@@ -9,7 +9,7 @@ import pytest
 
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search.scan.paths import PathTable
+from sourcelight.engines.search.scan.paths import PathBlocks, PathTable
 
 PATHS = ["src/Main.java", "a", "docs/Übersicht.md", "tests/test_main.py", "lib/KelvinScale.go", "x y.txt", "世/界"]
 
@@ -67,3 +67,28 @@ def test_paths_are_those_of_the_pattern(pattern: str, sensitive: bool) -> None: 
         spans = table_of(paths).find(compiled, never)
         expected = [(index, *span) for index, path in enumerate(paths) for span in compiled.find(path.encode())]
         assert list(zip(spans.file.tolist(), spans.start.tolist(), spans.end.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("sensitive", [True, False])
+@pytest.mark.parametrize("pattern", ["main", "77/d", "7/a", "x", "Main.java", "bersicht", "absent", "(absent|99/src)"])
+def test_blocks_of_paths_have_all_paths_of_a_pattern(pattern: str, sensitive: bool) -> None:  # noqa: FBT001
+    paths = [f"{folder}/{path}" for folder in range(1000) for path in PATHS]
+    compiled = compile_pattern(pattern, kind="regexp", case_sensitive=sensitive)
+    expected = [(index, *span) for index, path in enumerate(paths) for span in compiled.find(path.encode())]
+    table = table_of(paths)
+    # The first ones read all paths.
+    for _ in range(12):
+        spans = table.find(compiled, never)
+        assert list(zip(spans.file.tolist(), spans.start.tolist(), spans.end.tolist(), strict=True)) == expected
+
+
+def test_blocks_leave_out_most_paths() -> None:
+    table = table_of([f"{folder:04}/{path}" for folder in range(1000) for path in PATHS])
+    blocks = PathBlocks(bytes(table.text), table.offsets)
+    size = len(table.text)
+    for text, limit in (("0777/src", size // 20), ("0777", size // 2), ("test_main.py", size), ("ab", size)):
+        pattern = compile_pattern(text, kind="literal", case_sensitive=True)
+        ranges = blocks.ranges(pattern.required)
+        assert 0 < (ranges[:, 1] - ranges[:, 0]).sum() <= limit
+        starts = [start for start in range(size) if table.text[start : start + len(text)] == text.encode()]
+        assert all(any(first <= start < end for first, end in ranges.tolist()) for start in starts)

@@ -6,7 +6,9 @@ One address space makes a scan of many files of an index one call, and not one c
 from __future__ import annotations
 
 import functools
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -92,9 +94,15 @@ class BufferList:
         # Texts follow one another in the address space, so the addresses of each are one slice.
         bounds = addresses.searchsorted(self.first).tolist()
         bounds.append(len(addresses))
-        for text in range(len(self.views)):
-            if bounds[text] < bounds[text + 1]:
-                yield text, bounds[text], bounds[text + 1]
+        yield from skip_empty(bounds)
+
+
+def skip_empty(bounds: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the number, start and end of each range that isn't empty; range *i* is from ``bounds[i]`` to the next."""
+    # Most texts have no match, so the loop is over distinct bounds: the last range that starts at one isn't empty.
+    starts = sorted(set(bounds))
+    for start, end in pairwise(starts):
+        yield bisect_right(bounds, start) - 1, start, end
 
 
 def as_ranges(ranges: Any) -> Int64Array:

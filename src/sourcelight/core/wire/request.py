@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
 
 from sourcelight.core.errors import BadParameter, UnsupportedQuery
 from sourcelight.core.wire.events import QuerySuggestion, Skipped
@@ -110,6 +112,11 @@ class SearchRequest:
         """The pattern type that counts when the query names none: `pattern_type`, else that of `version`."""
         return self.pattern_type or _TYPE_OF_VERSION.get(self.version, "standard")
 
+    def with_query(self, query: str) -> SearchRequest:
+        """Return the same request with another query."""
+        # Each search of a service needs one, and `replace` reads the fields of the class again.
+        return SearchRequest(query, *_OTHERS(self))
+
     def to_params(self) -> dict[str, str]:
         """Return the parameters of an address: always ``q``, ``v`` and ``t``, others unless they have their default.
 
@@ -194,6 +201,9 @@ class SearchRequest:
             cells=values.get(CELLS) in _TRUE,
             symbol_lines=values.get(SYMBOL_LINES) in _TRUE,
         )
+
+
+_OTHERS: Callable[[SearchRequest], tuple[Any, ...]] = attrgetter(*(field.name for field in fields(SearchRequest)[1:]))
 
 
 def _pattern_type(values: dict[str, str], query: str) -> tuple[str, str]:

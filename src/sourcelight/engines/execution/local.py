@@ -6,7 +6,6 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Event
@@ -138,7 +137,7 @@ class LocalEngine(IndexedRepositories):
 
     def _trial_of(self, request: SearchRequest, viewer: Viewer) -> Callable[[str], bool]:
         """Return a function that tells whether a request with another query has a match."""
-        return lambda text: self.finds(replace(request, query=text), viewer, notices.TRY_S)
+        return lambda text: self.finds(request.with_query(text), viewer, notices.TRY_S)
 
     def _execute(
         self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation, started: float

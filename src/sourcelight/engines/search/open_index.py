@@ -201,10 +201,10 @@ class OpenCommits:
         """Return the commit of a repository by the name of its view, if it is open; it doesn't count as used."""
         return self._commits.get((key, name))
 
-    def of_repository(self, key: RepositoryKey) -> list[OpenedCommit]:
-        """Return the open commits of a repository."""
+    def of_repositories(self, keys: Collection[RepositoryKey]) -> list[OpenedCommit]:
+        """Return the open commits of some repositories."""
         with self._lock:
-            return [snapshot for (owner, _), snapshot in self._commits.items() if owner == key]
+            return [snapshot for (owner, _), snapshot in self._commits.items() if owner in keys]
 
     def open(self, folder: TextIndexFolder, repository: Repository, name: str) -> OpenedCommit:
         """Return the commit of a view, opened if it is not; raises as opening files does."""
@@ -235,7 +235,7 @@ class OpenCommits:
     def _open_shards(self, folder: TextIndexFolder, repository: Repository, view: CommitView) -> list[Shard]:
         # Commits of one repository share shards: an open one is reused, with its checked sections.
         open_shards: dict[str, Shard] = {}
-        for commit in self.of_repository(repository.key):
+        for commit in self.of_repositories((repository.key,)):
             open_shards |= {shard.name: shard for shard in commit.shards}
 
         shards: list[Shard] = []

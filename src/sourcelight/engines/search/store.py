@@ -255,7 +255,7 @@ class IndexStore:
         now = time.monotonic()
         if not checks_files or not checked.has_same_files():
             return False
-        if not all(snapshot.is_unchanged() for key in checked.keys for snapshot in self._open.of_repository(key)):
+        if not all(snapshot.is_unchanged() for snapshot in self._open.of_repositories(checked.keys)):
             return False
         checked.checked_s = now
         return True
@@ -317,7 +317,7 @@ class IndexStore:
 
     def _check_files(self, key: RepositoryKey) -> None:
         """Close an index whose files another process has changed, so that they are checked again."""
-        if not all(snapshot.is_unchanged() for snapshot in self._open.of_repository(key)):
+        if not all(snapshot.is_unchanged() for snapshot in self._open.of_repositories((key,))):
             self._drop(key)
             if self.repository_folder(key).has_missing_files():
                 self._damaged.add(key)
@@ -399,7 +399,7 @@ class IndexStore:
             self._corpora.clear()
             for key in keys:
                 self._ready_views.pop(key, None)
-                if self._open.of_repository(key):
+                if self._open.of_repositories((key,)):
                     # Views that the new manifest still names stay open: their files never change.
                     self._open.close(key, {view.name for view in self.repository_folder(key).manifest().views})
 

@@ -139,7 +139,7 @@ def read_request(query: bytes, headers: Mapping[str, str]) -> SearchRequest:
     if text and len(remaining) < _SHORT_BYTES:
         # A message about a parameter may quote the query, which only reading all of it knows.
         with contextlib.suppress(QueryError):
-            return replace(_request_but_text(remaining, trace, with_diffs=with_diffs), query=text)
+            return _request_but_text(remaining, trace, with_diffs=with_diffs).with_query(text)
 
     return _read_request(query, trace, with_diffs=with_diffs)
 

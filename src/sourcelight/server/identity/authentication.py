@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
 from sourcelight.repos import Viewer
-from sourcelight.repos.state import MCP, MCP_ACCESS, OWNER, USER_ALL, State, VerifiedCredential
+from sourcelight.repos.state import MCP, MCP_ACCESS, OWNER, USER_ALL, Permissions, State, VerifiedCredential
 from sourcelight.server.identity.owner_token import OwnerToken
 
 _OWNER_ID = 1
+_OWNER_CREDENTIAL = VerifiedCredential(kind="token", id=0, account=_OWNER_ID, scopes=frozenset({USER_ALL}))
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine."""
 
@@ -164,6 +165,7 @@ class Authenticator:
         self._public = public
         self._dynamic_clients = dynamic_clients
         self._external_url = external_url
+        self._last: tuple[Permissions, VerifiedCredential, Principal] | None = None
 
     def authenticate(self, headers: Mapping[str, str]) -> Principal | Refusal:
         """Return the principal of the headers of a request (names in lower case), or a refusal.
@@ -271,9 +273,7 @@ class Authenticator:
         # First, and without the database: the owner of the environment can sign in even if the state is locked by a
         # writer.
         if self._owner is not None and self._owner.matches(token):
-            return self._principal(
-                VerifiedCredential(kind="token", id=0, account=_OWNER_ID, scopes=frozenset({USER_ALL})), OWNER
-            )
+            return self._principal(_OWNER_CREDENTIAL, OWNER)
 
         credential = self.state.credentials.find(token)
         # One answer for all causes, so that it doesn't reveal whether a token exists, has expired or was revoked.
@@ -290,7 +290,12 @@ class Authenticator:
         if rights is None:
             return WRONG_TOKEN
 
-        return Principal(
+        # The token of the environment has one credential, and rights that didn't change are one object.
+        last = self._last
+        if last is not None and last[0] is rights and last[1] is credential:
+            return last[2]
+
+        principal = Principal(
             account=rights.account,
             viewer=Viewer(
                 rights.account,
@@ -306,6 +311,8 @@ class Authenticator:
             resource=credential.resource,
             grant=credential.id if credential.kind == "oauth" else 0,
         )
+        self._last = rights, credential, principal
+        return principal
 
 
 def _check_mcp(principal: Principal | Refusal) -> Principal | Refusal:

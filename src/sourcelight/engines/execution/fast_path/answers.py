@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from sourcelight.core.batches import Event
@@ -171,7 +171,7 @@ class FastPath:
                 continue
 
             variant = fill_text(text, words)
-            has_match = self.finds(replace(request, query=variant), viewer)
+            has_match = self.finds(request.with_query(variant), viewer)
             # The shape of a variant is new until one was tried, and needless where this one shows that nothing matches.
             if has_match is None and ignores_case:
                 may_match = self._read(shape, words, AT_ONCE.search, lambda search: search.in_any_case().has_match())

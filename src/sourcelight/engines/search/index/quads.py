@@ -31,6 +31,10 @@ _IN_QUADS = bytes(code < NON_WORD for code in CLASSES)
 """For each mapped byte, whether a quad may have it."""
 
 
+_WORDS = bytes(code if _IN_QUADS[code] else ord(" ") for code in range(256))
+"""For each mapped byte the same one, or a space if no quad has it."""
+
+
 def all_quads(mapped: bytes) -> tuple[UInt32Array, BoolArray]:
     """Return for each byte of mapped text but the last three the hash of four bytes, and whether these are a quad."""
     if len(mapped) < _QUAD_BYTES:
@@ -51,12 +55,11 @@ def all_quads(mapped: bytes) -> tuple[UInt32Array, BoolArray]:
 def literal_quads(text: bytes, limit: int = _MAX_QUADS) -> tuple[int, ...]:
     """Return the hashes of some quads of every text with this literal, case ignored; at most `limit`."""
     # One by one: a literal has a few bytes, and an array takes longer.
-    mapped, size = lower_ascii(text).translate(MAPPING), 0
+    mapped, number = lower_ascii(text).translate(MAPPING), int.from_bytes
     hashes: dict[int, None] = {}
-    for end, byte in enumerate(mapped, 1):
-        size = size + 1 if _IN_QUADS[byte] else 0
-        if size >= _QUAD_BYTES:
-            quad = int.from_bytes(mapped[end - _QUAD_BYTES : end], "little") * _FACTOR & _UINT32
+    for word in mapped.translate(_WORDS).split(b" "):
+        for start in range(len(word) - _QUAD_BYTES + 1):
+            quad = number(word[start : start + _QUAD_BYTES], "little") * _FACTOR & _UINT32
             hashes[quad >> 32 - QUAD_BITS] = None
 
     quads = tuple(hashes)

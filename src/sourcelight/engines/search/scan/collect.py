@@ -308,11 +308,11 @@ class MatchCollector:
         """Return the selected files of a group as raw arrays; their columns are made on demand."""
         rows = _select_rows(group, selected)
         # Raw matches have their lines by file, as the group has them unless files share documents or are left out.
-        lines = NO_ROWS if group.lines is None else group.lines
+        lines, documents = NO_ROWS if group.lines is None else group.lines, group.row_document
         if rows.order is not None:
-            lines = lines.reorder(rows.order)
+            lines, documents = lines.reorder(rows.order), DocumentNumbers(documents[rows.order])
         file_rows = FileRows(self._source, rows.files, rows.row_counts)
-        return raw_matches_of(file_rows, rows.in_content, lines, lambda: self._record_batch(group, selected))
+        return raw_matches_of(file_rows, rows.in_content, lines, documents, lambda: self._record_batch(group, selected))
 
     def _lines(self, group: _GroupedMatches, rows: _SelectedRows) -> LineValues | None:
         """Return the lines of the selected files, or None without any."""

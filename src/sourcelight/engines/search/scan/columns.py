@@ -27,7 +27,7 @@ from sourcelight.core.batches.codecs import raw_matches
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.codecs.wire_columns import CodedValues
 from sourcelight.core.batches.schema import FILE_KEYS, arrow_type
-from sourcelight.engines.search.model import FileNumbers, Target
+from sourcelight.engines.search.model import DocumentNumbers, FileNumbers, Target
 from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.scan.spans import MatchedLines, non_overlapping
@@ -303,12 +303,23 @@ def _path_bytes(corpus: Corpus, files: FileNumbers) -> Any:
     return arrow_binary(ends - starts, data)
 
 
-def raw_matches_of(rows: FileRows, in_content: BoolArray, lines: MatchedLines, make: Callable[[], Any]) -> RawMatches:
-    """Make raw matches of files; those `in_content` have the `lines`, and `make` makes their columns on demand."""
+def raw_matches_of(
+    rows: FileRows, in_content: BoolArray, lines: MatchedLines, documents: DocumentNumbers, make: Callable[[], Any]
+) -> RawMatches:
+    """Make raw matches of files.
+
+    Parameters
+    ----------
+    rows, in_content
+        The files, and which of them have lines.
+    lines, documents
+        Their lines, and the document of each.
+    make
+        Makes the columns of a record batch on demand.
+    """
     corpus = rows.source.corpus
     files = rows.files
     paths, path_json = _paths_of(corpus, files)
-    documents = corpus.documents_of(lines.line_start)
     return RawMatches(
         locations=rows.source.locations,
         in_content=in_content,

@@ -33,6 +33,7 @@ from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, pairs, uniq
 from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.ranges import skip_empty
 from sourcelight.engines.search.index.fleet_tables import FleetTables
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
 from sourcelight.engines.search.index.shard import LooseShard, Shard
@@ -326,10 +327,7 @@ class Corpus(Memo):
 
     def _line_runs(self, lines: LineNumbers) -> Iterator[tuple[int, int, int]]:
         """Yield each shard with some of these lines, which ascend, and the start and end of its lines among them."""
-        bounds = lines.searchsorted(self.line_base).tolist()
-        for shard_index, (start, end) in enumerate(pairwise(bounds)):
-            if start < end:
-                yield shard_index, start, end
+        yield from skip_empty(lines.searchsorted(self.line_base).tolist())
 
     def text(self, document: int) -> bytes:
         """Return the bytes of a document."""

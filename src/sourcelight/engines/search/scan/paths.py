@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import stringzilla
+from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Int64Array, unique_sorted
+from sourcelight.core.arrays import BoolArray, Int64Array, UInt8Array, pairs, unique_sorted
 from sourcelight.core.batches.codecs.raw_matches import json_paths
 from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns import FOLD_HAZARDS, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
-from sourcelight.core.patterns.ranges import find_texts
+from sourcelight.core.patterns.ranges import find_texts, join_adjacent
 
 _MIN_REQUIRED_BYTES = 3
 """Minimum bytes of a required text to search for. Shorter texts are in too many paths to save time."""
@@ -34,6 +36,12 @@ _SEARCHED_BYTES = 64 << 10
 
 _SEARCHES_WITHOUT_GRAMS = 3
 """Searches of longer paths before their table is made, which takes as long as a thousand searches."""
+
+_FINDS_WITHOUT_BLOCKS = 4
+"""Searches for a text that may be in long paths before their blocks are made, which takes as long as fifty searches."""
+
+_PATHS_OF_BLOCK, _BLOCK_GRAM_BITS = 64, 12
+"""Paths of a block, three kilobytes with some hundred different hashes of four bytes, and the bits of these."""
 
 MAX_LISTED_PATHS = 50_000
 """Paths up to which a corpus has them as objects: 200 bytes each, and together less than 100 ms once."""
@@ -70,6 +78,82 @@ class PathLists:
         return cls(paths, json_paths(paths))
 
 
+class PathBlocks:
+    """Blocks of paths, and for each hash of four bytes the blocks that have it.
+
+    A word that is in some paths is in few of the blocks, so a search reads kilobytes and not megabytes.
+
+    Parameters
+    ----------
+    lowered
+        The paths in lower case, a newline before the first and after each.
+    offsets
+        Start of each path, and the end of the text.
+    """
+
+    def __init__(self, lowered: bytes, offsets: Int64Array) -> None:
+        self._bounds = np.concatenate((offsets[:-1:_PATHS_OF_BLOCK], offsets[-1:]))
+        blocks = len(self._bounds) - 1
+        self._width = -(-blocks // 8)
+        raw = np.frombuffer(lowered, np.uint8)
+        has_gram = np.zeros((1 << _BLOCK_GRAM_BITS) * 8 * self._width, dtype=np.bool_)
+        # The newline before the first path is in the first block.
+        block_of_byte = (np.arange(blocks, dtype=np.intp)).repeat(np.diff(self._bounds, prepend=0)[1:])
+        for start in range(1, len(raw) - _GRAM_BYTES + 1, _GRAM_BLOCK_BYTES):
+            codes = _gram_codes(raw, start, _BLOCK_GRAM_BITS) * (8 * self._width)
+            # One index for hash and block together: numpy takes twice as long for two.
+            codes += block_of_byte[start - 1 : start - 1 + len(codes)]
+            has_gram[codes] = True
+
+        self._bits = np.packbits(has_gram, bitorder="little").tobytes()
+
+    def ranges(self, tree: RequiredTree) -> Int64Array:
+        """Return the ranges of the text, ascending, outside of which no path has the texts of a tree."""
+        blocks = len(self._bounds) - 1
+        # -1 has all bits.
+        bits = fold(
+            tree,
+            self._blocks_with,
+            all_of=lambda parts: functools.reduce(operator.and_, parts, -1),
+            any_of=lambda parts: functools.reduce(operator.or_, parts, 0),
+        )
+        # Where most blocks may have the texts, one search of all is as fast.
+        if bits < 0 or 2 * bits.bit_count() > blocks:
+            return np.array([[self._bounds[0], self._bounds[-1]]], dtype=np.int64)
+
+        # Few bits are left as a rule, see `ShardFilter.shards_with`.
+        numbers = []
+        while bits:
+            lowest = bits & -bits
+            numbers.append(lowest.bit_length() - 1)
+            bits ^= lowest
+        selected = np.array(numbers, dtype=np.int64)
+        return join_adjacent(pairs(self._bounds[selected], self._bounds[selected + 1]))
+
+    def _blocks_with(self, leaf: RequiredText) -> int:
+        """Return a bit for each block that may have a text; -1 if any may."""
+        text, bits = leaf.text, -1
+        if b"\n" in text:
+            return bits
+        width, table = self._width, self._bits
+        for start in range(len(text) - _GRAM_BYTES + 1):
+            code = int.from_bytes(text[start : start + _GRAM_BYTES], "little") * _GRAM_FACTOR & 0xFFFFFFFF
+            row = (code >> 32 - _BLOCK_GRAM_BITS) * width
+            bits &= int.from_bytes(table[row : row + width], "little")
+        return bits
+
+
+def _gram_codes(raw: UInt8Array, start: int, bits: int) -> NDArray[np.intp]:
+    """Return the hashes of the four bytes at each place of a block of text."""
+    text = raw[start : start + _GRAM_BLOCK_BYTES + _GRAM_BYTES - 1].astype(np.uint32)
+    codes = text[:-3] | text[1:-2] << np.uint32(8) | text[2:-1] << np.uint32(16) | text[3:] << np.uint32(24)
+    codes *= np.uint32(_GRAM_FACTOR)  # the overflow is intended
+    codes >>= np.uint32(32 - bits)
+    # numpy takes half as long for indexes of its own type.
+    indexes: NDArray[np.intp] = codes.astype(np.intp)
+    return indexes
+
+
 class PathTable:
     """Paths in one text, each after a newline.
 
@@ -90,7 +174,7 @@ class PathTable:
         self.offsets = offsets
         self.starts, self.ends = offsets[:-1], offsets[1:] - 1
         self._newline_paths = {} if raw is None else self._find_newline_paths(memoryview(raw))
-        self._searches = 0
+        self._searches = self._finds = 0
 
     def _find_newline_paths(self, raw: memoryview) -> dict[int, bytes]:
         """Return the paths that hold a newline, by number."""
@@ -116,12 +200,7 @@ class PathTable:
         occurs = np.zeros(1 << bits, dtype=np.uint8)
         # In blocks, whose arrays stay in the processor's cache: those of all paths of a large corpus take a gigabyte.
         for start in range(0, len(raw) - _GRAM_BYTES + 1, _GRAM_BLOCK_BYTES):
-            text = raw[start : start + _GRAM_BLOCK_BYTES + _GRAM_BYTES - 1].astype(np.uint32)
-            codes = text[:-3] | text[1:-2] << np.uint32(8) | text[2:-1] << np.uint32(16) | text[3:] << np.uint32(24)
-            codes *= np.uint32(_GRAM_FACTOR)  # the overflow is intended
-            codes >>= np.uint32(32 - bits)
-            # numpy takes half as long for indexes of its own type.
-            occurs[codes.astype(np.intp)] = 1
+            occurs[_gram_codes(raw, start, bits)] = 1
 
         return occurs.tobytes()
 
@@ -212,6 +291,19 @@ class PathTable:
         """Return whether a path may match a pattern; False is certain, and much cheaper than a search."""
         return bool(self._newline_paths) or (len(self) > 0 and self._may_match(pattern.required))
 
+    @functools.cached_property
+    def _blocks(self) -> PathBlocks:
+        return PathBlocks(self._lowered or b"", self.offsets)
+
+    def _ranges(self, tree: RequiredTree) -> Int64Array:
+        """Return the ranges of the text, each of whole paths, in which a path may have the texts of a tree."""
+        if self._lowered is not None and len(self.text) > _SEARCHED_BYTES and len(self) <= MAX_LISTED_PATHS:
+            self._finds += 1
+            if self._finds > _FINDS_WITHOUT_BLOCKS:
+                return self._blocks.ranges(tree)
+        # Starts at 1: the newline before the first path belongs to no path.
+        return np.array([[1, len(self.text)]], dtype=np.int64)
+
     def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         if not len(self) or not self._may_match(pattern.required):
             return self.no_spans
@@ -224,13 +316,12 @@ class PathTable:
         if pattern.multi_line or pattern.whole_text:
             file, start, end = pattern.spans(self.text, starts, ends, stopped)
         else:
-            # Starts at 1: the newline before the first path belongs to no path.
-            text_range = np.array([[1, len(self.text)]], dtype=np.int64)
+            text_ranges = self._ranges(pattern.required)
             lowered = self._lowered if pattern.lowered else None
             if lowered is None:
-                offsets = pattern.lines(self.text, text_range, stopped)
+                offsets = pattern.lines(self.text, text_ranges, stopped)
             else:
-                offsets = find_texts(memoryview(lowered), pattern.lowered, text_range)
+                offsets = find_texts(memoryview(lowered), pattern.lowered, text_ranges)
 
             if not len(offsets):
                 return self.no_spans
