@@ -47,7 +47,7 @@ CODE_CLAIMS: Sequence[Claim] = (
             "setting_defaults.find_setting", "setting_defaults._default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
             "initial_values.find_assigned_value", "uses.find_configured", "settings.find_key",
-            "settings.find_version_key", "answer._state", "answer.find_prose_value",
+            "settings.find_version_key", "answer._state", "answer.find_prose_value", "answer.find_described_value",
         ),
     ),
     Claim(

@@ -74,6 +74,7 @@ from sourcelight.engines.deepsearch.lookups.scoped_values.holders import is_file
 from sourcelight.engines.deepsearch.lookups.setting_defaults import find_any_default, find_setting, is_set_otherwise
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_example, find_key_uses, find_tests
+from sourcelight.engines.deepsearch.lookups.value_lines.answer import find_described_value
 from sourcelight.engines.deepsearch.question.lookups import Lookup, read_lookup
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
@@ -114,6 +115,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             finding = described or finding
             if lookup is not None and is_default and finding is None:
                 finding = _find_default_in_place(work, lookup)
+            if lookup is None or lookup.kind in _VALUES:
+                finding = finding or find_described_value(work)
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
@@ -333,6 +336,7 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     return find_build_field(lookup, work, notes)
 
 
+_VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"})
 _OF_MODULES = frozenset({"module", "modules", "namespace", "package"})
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),

@@ -303,6 +303,8 @@ def is_in_test_module(lines: Sequence[str], number: int, path: str) -> bool:
         line = lines[index][:_MAX_HEAD]
         if line.rstrip() == "}":
             return False
+        if line.rstrip().endswith(";") and _RUST_MODULE.match(line) is not None:
+            continue  # its lines are in another file
         if (module := _RUST_MODULE.match(line)) is not None:
             is_named = module[0].endswith(("mod tests", "mod test"))
             return is_named or any("cfg(test" in above[:_MAX_HEAD] for above in lines[max(0, index - 3) : index])

@@ -42,11 +42,11 @@ def comments_about(
     while number > 0 and line - number <= _AROUND_LINES and ANY_COMMENT.match(lines[number - 1]):
         number -= 1
 
-    parts += _without_others(lines[number : line - 1], name)
+    parts += without_others(lines[number : line - 1], name)
     for holder in holders[:2]:
         start = comment_start(lines, holder.begin_line - 1)
         above = lines[max(start, holder.begin_line - 1 - _HEAD_LINES) : holder.begin_line - 1]
-        parts += _without_others(above, name)
+        parts += without_others(above, name)
         if holder.kind in FUNCTION_KINDS or is_parameter:
             body = lines[holder.line : min(holder.end_line, holder.line + 3 * _HEAD_LINES)]
             parts += _docstring(body)
@@ -54,7 +54,7 @@ def comments_about(
     return "\n".join(parts)
 
 
-def _without_others(comment: Sequence[str], name: str) -> list[str]:
+def without_others(comment: Sequence[str], name: str) -> list[str]:
     """Return the lines of a comment without those about other parameters, marked as such: ``@param other``."""
     about = []
     is_of_other = False

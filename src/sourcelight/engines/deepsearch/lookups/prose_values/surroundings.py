@@ -43,8 +43,7 @@ _OF_LITERAL = re.compile(r"(?:[=:(,\[{]|=>|\breturn|(?<![\w.])[A-Z][\w.]*)$|^$")
 _SET_IN_BRACES = re.compile(r"\.(?:lua|hs|elm|purs)$")
 """Languages whose tables and records have an equals sign between a key and its value."""
 _LAID_OUT = re.compile(r"\.(?:hs|elm|purs)$")
-_DASHES = re.compile(r"--.*")
-_LITERAL_LINES, _MAX_OPENINGS = 200, 4
+_DASHES, _LITERAL_LINES, _MAX_OPENINGS = re.compile(r"--.*"), 200, 4
 _STRUCT_LITERAL = re.compile(r"(?<!\w)(?:[a-z]\w*(?:\.|::))?[A-Z]\w*\s*\{|\b[a-z]\w*\{\s*$")
 _MERGES = re.compile(r"\.\.\.\s*\w|\bassign\(|\bmerge\w*\(")
 _OWN = re.compile(
@@ -82,6 +81,7 @@ class BindingMatch:
     is_called_default: bool = False
     is_whole: bool = False
     is_named: bool = False
+    around: str = ""
 
 
 def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -> bool:
@@ -126,7 +126,7 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
 
     # The literals that it stands in have names, too; a body has that of its function.
     names += [opening for opening in openings if not opening.endswith("){")]
-    name_text = " ".join(names)
+    name_text, item.around = " ".join(names), " ".join(names[1:])
     # The name of the repository, which may be in all of its names, tells no value apart.
     own_text = re.sub(_repository_name(item), " ", name_text, flags=re.IGNORECASE)
     item.in_names_around = frozenset(word for word in question.words if has_word(own_text, word))

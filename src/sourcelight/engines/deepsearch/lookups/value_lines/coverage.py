@@ -1,0 +1,255 @@
+"""Compare a line that has a value with a request: what covers each word, and whether the value is of the kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.lookups.prose_values.names import is_unit, last_part
+from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine
+from sourcelight.engines.deepsearch.lookups.value_lines.request import TIME_WORDS, ValueRequest
+from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by, extra_parts
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of
+
+_GLUE_TEXT = "auto enable enabled allow use is has should with default defaults cfg m k"
+_GLUE = frozenset(_GLUE_TEXT.split())
+"""Parts of names that add nothing to what they name."""
+_TRUTHS = frozenset({"true", "false", "yes", "no", "on", "off", "t", "nil", "enabled", "disabled"})
+_NULL = re.compile(r"(?i:none|null|undefined|nullptr|\[\]|\{\}|\(\)|\"\"|''|``|nothing)")
+_NUMBER = re.compile(
+    r"[\"'`]?(?:[+-]?\.?\d[\d_.,']*(?:e\d+)?|0x[\da-f]+|-?inf(?:inity)?|unlimited)(?:\s?[a-z%]{0,12})?[\"'`]?"
+    r"|(?:[+-]?\d[\d_.]*|[A-Za-z_][\w.:]*)(?:\s*(?:\*\*?|<<|\+|-|/)\s*(?:\d[\d_.]*|[A-Za-z_][\w.:]*)){1,4}"
+    r"|[\w.:]+\(.*\d.*\)|\d[\d_]*\.\w+(?:\(\))?|[A-Za-z_][\w.:]*(?:Max|MAX|Min|MIN)\w*|:infinity|Some\(\d.*\)"
+    r"|[\w.:]*[A-Z_]{4,}[\w.]*"
+    r"|[A-Za-z]\w*\.[A-Z]\w+",
+    re.IGNORECASE,
+)
+_MAX_PORT = 65_536
+_PORT = re.compile(r"[\"'`]?(?:[\w.*\[\]:/-]*:)?(?P<port>\d{2,5})(?:/tcp|/udp)?[\"'`]?")
+_FORMS: Mapping[str, str] = {
+    "url": r"\w{2,8}://.*",
+    "uri": r"\w{2,8}://.*",
+    "endpoint": r"\w{2,8}://.*",
+    "website": r"\w{2,8}://.*",
+    "address": r"\w{2,8}://.*|[\da-f.:]{3,40}|localhost(?::\d+)?|[\w.-]*:\d+",
+    "host": r"[\da-f.:]{4,40}|localhost|[\w-]+(?:\.[\w-]+)+",
+    "path": r".*/.*|\.[\w-]+",
+    "directory": r".*/.*|[\w.-]+",
+    "folder": r".*/.*|[\w.-]+",
+    "color": r"#[\da-f]{3,8}|[a-z_ -]{3,24}",
+    "colour": r"#[\da-f]{3,8}|[a-z_ -]{3,24}",
+    "character": r"\\?.",
+    "char": r"\\?.",
+    "symbol": r"\\?.",
+    "sign": r"\\?.",
+    "separator": r"\W{1,3}",
+    "delimiter": r"\W{1,3}",
+    "entity": r"&#?\w+;",
+    "extension": r"\.?[a-z\d]{1,12}",
+    "mime": r"[\w.-]+/[\w.+-]+.*",
+    "version": r"v?\d+(?:\.[\w-]+)*",
+    "port": r"(?:[\w.*-]*:)?\d{2,5}",
+    "image": r"[\w./-]+(?::[\w.-]+)?",
+    "regex": r".*[\\*+?\[(^$].*",
+    "pattern": r".*[\\*+?\[(^$%{].*",
+    "charset": r"[\w-]*\d[\w-]*",
+    "encoding": r"[\w-]*\d[\w-]*",
+    "message": r".*\s.*",
+    "text": r".*",
+}
+"""Nouns that a value shows by its form, and this form without quotation marks."""
+
+
+@dataclass(slots=True)
+class ValueFit:
+    """A line with a value, and the words of the question by what covers them.
+
+    Attributes
+    ----------
+    line
+        The line.
+    weight
+        How well the words are covered: most by the name, least by the path.
+    in_texts
+        Words that only comments and help texts have.
+    is_named
+        Whether the question has the name.
+    extras, keys
+        Parts of the name, and of the keys above it, that the question doesn't explain.
+    spread
+        Parts of the directories beside the words that they cover.
+    is_whole
+        Whether the line, its texts, its keys and its path cover all words.
+    own_count
+        How many words they cover.
+    """
+
+    line: ValueLine
+    weight: float
+    in_texts: frozenset[str]
+    is_named: bool
+    extras: int
+    spread: int
+    is_whole: bool
+    keys: int
+    own_count: int
+
+
+def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
+    """Return how the words of a request cover a line; None if it can't be meant, or its value is of another kind."""
+    is_named, is_around = _read_names(request, line)
+    if not (is_named or is_around) or not _is_possible(request, line, is_named=is_named):
+        return None
+
+    words = request.words
+    covers = _cover(request, line)
+    if is_named and not request.conditions <= frozenset().union(*covers.values()):
+        return None
+
+    own_words = covers["name"] | covers["texts"] | covers["value"]
+    is_setting = bool(covered_by(tuple(request.setting), line.name, related=False))
+    has_own = bool(covers["name"] or covers["texts"] or is_setting)
+    if not is_named and not (has_own and _has_head(request, line, own_words)):
+        return None
+
+    allowed = {*request.nouns, *request.repository_words, *request.mentioned, *_GLUE, *FUNCTION_WORDS}
+    bare = last_part(line.name) or line.name
+    explaining = (*words, *request.optional, *request.mentioned, *request.setting)
+    extras = [] if is_named else [part for part in extra_parts(bare, explaining, allowed) if not is_unit(part)]
+    # A name with other words is described by its comment or help alone.
+    is_described = bool(covers["texts"]) and len(covers["texts"] | covers["name"]) > 1
+    if extras and (len(extras) > _MAX_EXTRAS or not is_described):
+        return None
+
+    weights = [max((_WEIGHTS[source] for source in covers if word in covers[source]), default=0.0) for word in words]
+    if not is_named and 0.0 in weights:
+        return None
+
+    share = sum(weights) / len(words) if words else 1.0
+    own_count = sum(any(word in covers[source] for source in _OWN) for word in words)
+    return ValueFit(
+        line,
+        share + _OF_SETTING * is_setting - _OF_EXTRA * len(extras),
+        covers["texts"] - covers["name"] - covers["keys"] - covers["path"],
+        is_named,
+        len(extras),
+        _spread(words, line.path),
+        own_count == len(words),
+        0 if line.match is not None else len(extra_parts(line.keys, explaining, allowed)),
+        own_count + is_setting,
+    )
+
+
+_WEIGHTS = {"name": 1.0, "value": 0.9, "texts": 0.9, "keys": 0.75, "path": 0.7, "documentation": 0.6, "near": 0.4}
+"""Weight of a word by what covers it."""
+_OF_SETTING, _OF_EXTRA, _MAX_EXTRAS = 0.3, 0.06, 2
+_OWN = ("name", "value", "texts", "keys", "path")
+"""Texts that belong to the line itself."""
+
+
+def _is_possible(request: ValueRequest, line: ValueLine, *, is_named: bool) -> bool:
+    """Return whether a line has a default if one is asked for, no variable, and a value of the kind."""
+    if last_part(line.value.strip("()")) == last_part(line.name):
+        return False  # another name of the same thing
+    if request.is_default and not (is_named or request.setting) and _is_of_anything(line):
+        return False
+
+    is_variable = line.match is not None and not line.is_default
+    if not line.is_default and (request.is_default or (is_variable and not is_named)):
+        return False
+    return is_of_kind(request.kind, line.value)
+
+
+def _is_of_anything(line: ValueLine) -> bool:
+    """Return whether a constant of one word is called no default: ``RELEASE`` is that of anything."""
+    match = line.match
+    if match is None or match.binding.form != "assigned" or match.parameter_of is not None or match.is_called_default:
+        return False
+    return len(parts_of(line.name)) == 1 and "default" not in line.text.lower()
+
+
+def _cover(request: ValueRequest, line: ValueLine) -> dict[str, frozenset[str]]:
+    """Return the words that each text around a line covers."""
+    words = request.words
+    in_name = covered_by((*words, *request.setting), line.name) & frozenset(words)
+    return {
+        "name": in_name | covered_by(words, line.name),
+        "value": words_of_value(words, line.value),
+        "texts": covered_by(words, line.text),
+        "keys": covered_by(words, line.keys),
+        "path": covered_by(words, line.path, related=False),
+        "documentation": covered_by(words, line.documentation, related=False),
+        "near": covered_by(words, line.near, related=False),
+    }
+
+
+def _read_names(request: ValueRequest, line: ValueLine) -> tuple[bool, bool]:
+    """Return whether a line's name is in the question, and whether all names of the question are around the line."""
+    bare = _normalize(last_part(line.name) or line.name)
+    is_option = line.match is not None and line.match.binding.form == "fallback"
+    aliases = {_normalize(text) for _, text in line.texts if " " not in text.strip()} if is_option else set()
+    around = {_normalize(part) for part in re.findall(r"[\w$-]+", f"{line.keys} {line.path}")} | {"self", "this", ""}
+    is_named, count = False, 0
+    for name in request.names:
+        last = _normalize(last_part(name))
+        if name.startswith(("@", "$")) and last == bare and last_part(name) != last_part(line.name):
+            continue  # `$mesh` isn't `$Mesh`
+
+        owners = [_normalize(owner) for owner in re.split(r"\.|::?|->|#", name)[:-1]]
+        if last and (last == bare or last in aliases):
+            is_named = True
+            count += all(owner in around for owner in owners)
+        elif last:
+            count += last in around
+
+    has_all = count == len(request.names)
+    return is_named and has_all, has_all
+
+
+def _normalize(name: str) -> str:
+    return re.sub(r"[^a-z\d]", "", name.casefold())
+
+
+_WITH_TIME = re.compile(r"\d\s*(?:ms|s|m|h|d)\b|[Ss]econd|[Mm]inute|[Hh]our|[Dd]ay|Duration")
+
+
+def _has_head(request: ValueRequest, line: ValueLine, own_words: frozenset[str]) -> bool:
+    """Return whether the name or the texts of a line have the requested thing, or what is measured."""
+    if request.kind == "time":
+        parts = {*parts_of(line.name), *parts_of(line.text)}
+        if not parts & TIME_WORDS and _WITH_TIME.search(line.value) is None:
+            return False
+    head = request.head
+    return not head or bool(head & own_words) or bool(covered_by(tuple(head), f"{line.name} {line.text}"))
+
+
+def _spread(words: Sequence[str], path: str) -> int:
+    """Return how many parts the components of a path have beside the words: `prometheus-node` has one of "node"."""
+    spread = 0
+    for component in path.rpartition("/")[0].split("/"):
+        parts = parts_of(component)
+        if covered_by(words, component, related=False):
+            spread += sum(not covered_by(words, part, related=False) for part in parts)
+    return spread
+
+
+def is_of_kind(kind: str, value: str) -> bool:
+    """Return whether a value is of the kind that a question asks for."""
+    value = value.strip()
+    bare = value.strip("\"'`").strip().lower()
+    if kind == "truth":
+        return bare in _TRUTHS
+    if _NULL.fullmatch(value) is not None or not bare or bare in _TRUTHS:
+        return False
+    if kind == "port":
+        port = _PORT.fullmatch(value)
+        return port is not None and 0 < int(port["port"]) < _MAX_PORT
+    return kind == "thing" or _NUMBER.fullmatch(value) is not None
+
+
+def words_of_value(words: Sequence[str], value: str) -> frozenset[str]:
+    """Return the words that a value shows by its form: a URL, a color, an HTML entity."""
+    bare = value.strip("\"'`")
+    forms = [word for word in words if word in _FORMS]
+    return frozenset(word for word in forms if re.fullmatch(_FORMS[word], bare, re.IGNORECASE) is not None)

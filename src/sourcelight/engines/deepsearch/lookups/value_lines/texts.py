@@ -1,0 +1,127 @@
+"""Names, comments and help texts that belong to one value of code: of its option, its comment, its annotation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding
+from sourcelight.engines.deepsearch.lookups.prose_values.comments import without_others
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
+from sourcelight.engines.deepsearch.source.literals import TEXT
+
+MAX_BELOW = 30
+"""Lines below a bracket in which its end is looked for."""
+_MAX_COMMENT, _MAX_ABOVE = 14, 12
+_ANNOTATION = re.compile(r"\s*(?:#\[|@\w|\[[A-Z])")
+_CHAIN = re.compile(r"\s*(?:\.|->)\w+")
+
+
+def group_around(lines: Sequence[str], number: int, column: int) -> tuple[int, int]:
+    """Return the lines (from 1) of the brackets around a column of a line; the line alone for none nearby."""
+    depth, first = 0, 0
+    for index in range(number, max(0, number - _MAX_ABOVE), -1):
+        text = TEXT.sub(lambda match: " " * len(match[0]), lines[index - 1][: column if index == number else MAX_LINE])
+        for letter in reversed(text):
+            depth += (letter in ")]}") - (letter in "([{")
+            if depth < 0:
+                first = index
+                break
+        if first:
+            break
+    if not first:
+        return number, number
+
+    depth = 1
+    for index in range(number, min(number + MAX_BELOW, len(lines)) + 1):
+        text = TEXT.sub(lambda match: " " * len(match[0]), lines[index - 1][:MAX_LINE])
+        for letter in text[column:] if index == number else text:
+            depth += (letter in "([{") - (letter in ")]}")
+            if depth == 0:
+                return first, index
+    return number, number
+
+
+def texts_of(lines: Sequence[str], binding: Binding, number: int) -> list[tuple[int, str]]:
+    """Return the comments and help texts of a value of code, each with its line (from 1)."""
+    texts = _about(_comments_above(lines, min(number, binding.begin_line or number)), binding.name.lstrip("@$"))
+    trailing = re.search(
+        r"(?://|/\*|\s#|\s--\s|;;?\s)\s?(.*)$",
+        TEXT.sub(lambda match: "_" * len(match[0]), lines[number - 1])[binding.column :],
+    )
+    if trailing is not None:
+        start = binding.column + trailing.start(1)
+        texts.append((number, lines[number - 1][start:].strip(" */")))
+    if binding.form == "fallback":
+        texts += _help_of(lines, binding, number)
+    texts += _docstring_below(lines, number)
+    return texts
+
+
+def _about(texts: Sequence[tuple[int, str]], name: str) -> list[tuple[int, str]]:
+    """Return the lines of a comment without those about other parameters."""
+    remaining = without_others([text for _, text in texts], name)
+    return [item for item in texts if item[1] in remaining]
+
+
+def _comments_above(lines: Sequence[str], number: int) -> list[tuple[int, str]]:
+    texts: list[tuple[int, str]] = []
+    for index in range(number - 2, max(-1, number - 2 - _MAX_COMMENT), -1):
+        text = lines[index]
+        if _ANNOTATION.match(text) is not None or re.match(r"\s*#!?\[", text):
+            texts += [
+                (index + 1, match[0].strip("\"'`")) for match in TEXT.finditer(text[:MAX_LINE]) if " " in match[0]
+            ]
+            continue
+        if re.match(r"\s*#\s*ifn?def\b", text) and index == number - 2:
+            continue
+        if ANY_COMMENT.match(text) is None or re.match(r"\s*#\s*(?:define|include|if|endif|else|undef|pragma)\b", text):
+            break
+        texts.append((index + 1, text.strip(" \t*/#;-!%\"'<>")))
+        if text.lstrip().startswith(("/*", '"""')) and texts[1:]:
+            break
+    return [item for item in texts[::-1] if item[1]]
+
+
+def _help_of(lines: Sequence[str], binding: Binding, number: int) -> list[tuple[int, str]]:
+    """Return the texts in the brackets around an option, and in the calls chained to it."""
+    begin_line = min(number, binding.begin_line or number)
+    text = lines[number - 1]
+    column = binding.column + 1
+    behind = re.match(r"[\w\"'-]*\s*[:=]\s*[\w.]*[({\[]", text[binding.column :])
+    first, last = group_around(lines, number, binding.column + behind.end() if behind is not None else column)
+    if last - first > MAX_BELOW:
+        first = last = number
+    last = max(last, binding.end_line)
+    while last < len(lines) and last - first < MAX_BELOW and _CHAIN.match(lines[last]) is not None:
+        last += 1
+    texts = []
+    for index in range(min(first, begin_line), last + 1):
+        for match in TEXT.finditer(lines[index - 1][:MAX_LINE]):
+            content = match[0].strip("\"'`")
+            if content and content != binding.value.strip("\"'`") and index >= begin_line - 2:
+                texts.append((index, content))
+        long_text = re.search(r"\[\[(.*)$", lines[index - 1][:MAX_LINE])
+        if long_text is not None and long_text[1].strip():
+            texts.append((index, long_text[1].strip()))
+    tag = re.search(r"\bhelp:\"([^\"]{1,200})\"", text)
+    if tag is not None:
+        texts.append((number, tag[1]))
+    return texts
+
+
+def _docstring_below(lines: Sequence[str], number: int) -> list[tuple[int, str]]:
+    """Return the first lines of a text right below a value: the documentation of a variable of Lisp or Python."""
+    if number >= len(lines):
+        return []
+    text = lines[number].strip()
+    if lines[number - 1].lstrip().startswith("(def") and text.startswith('"'):
+        texts = []
+        for index in range(number, min(number + 4, len(lines))):
+            texts.append((index + 1, lines[index].strip().strip('"')))
+            if lines[index].rstrip().rstrip(")").endswith('"'):
+                break
+        return texts
+    if re.match(r"\"\"\"[^\"]+\"\"\"$", text) and re.match(r"\s*\w+\s*(?::[^=]+)?=", lines[number - 1]):
+        return [(number + 1, text.strip('"'))]
+    return []
