@@ -388,3 +388,24 @@ def test_no_word_of_the_form_of_a_question_is_missed(tmp_path: Path) -> None:
     engine = engine_for(tmp_path, {"kiln.py": "def fire(clay):\n    return clay\n"})
     for question in ("Is fire still supported?", "Which clay does fire take unless told otherwise?"):
         assert "No searched file has" not in lead_of(engine, question), question
+
+
+def test_two_files_have_an_author_each(tmp_path: Path) -> None:
+    """In xh, "`README.md` and `CHANGELOG.md` was added by …" named the author and the day of the first one."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    repo.commit({"README.md": "# Kiln\n"}, "Start", author="Ada <ada@example.org>")
+    repo.commit({"CHANGELOG.md": "# 1\n"}, "Add changes", author="Rika <rika@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    sentence = lead_of(engine, "Who added README.md and CHANGELOG.md?")
+    assert sentence.startswith("`README.md` was added by Ada")
+    assert "; `CHANGELOG.md` was added by Rika" in sentence
+
+
+def test_a_file_in_another_case_is_not_denied(tmp_path: Path) -> None:
+    """In xh, "No commit changed `cargo.lock`" denied Cargo.lock; in chi, README had no ending."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    repo.commit({"Cargo.lock": "version = 3\n", "README.md": "# Kiln\n"}, "Start", author="Ada <ada@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert lead_of(engine, "Who added cargo.lock?").startswith("`Cargo.lock` was added by Ada")
+    assert lead_of(engine, "Who added README?").startswith("`README.md` was added by Ada")
+    assert not lead_of(engine, "Who removed `Kiln#fire()`?").startswith("No commit removed")

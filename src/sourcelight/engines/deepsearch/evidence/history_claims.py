@@ -79,7 +79,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         "does, too.",
         "No commit changed it, if the history is complete",
         (
-            "events._find_line_change", "events._find_line_changes", "events._find_path_change",
+            "events._find_line_change", "changes.join_facts", "events._find_path_change",
             "events._explain_removal", "events._set_rename", "events._state_origin",
         ),
     ),

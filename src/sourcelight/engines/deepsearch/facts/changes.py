@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.facts.commits import author_expression, cond
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_of_files
 from sourcelight.engines.deepsearch.facts.searches import noun_for
+from sourcelight.engines.deepsearch.markdown import in_sentence
 from sourcelight.engines.history.model import RENAMED
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import matching_refs
@@ -328,3 +329,18 @@ def find_origin(
         renames = renames_of(work, f"^{escape_regexp(former)}$")
 
     return origin
+
+
+def join_facts(changes: Sequence[Fact]) -> Fact:
+    """Join the facts on several files or names in one answer."""
+    first = changes[0]
+    first.subject = "; ".join([first.subject, *(in_sentence(fact.subject) for fact in changes[1:])])
+    first.query = "  +  ".join(fact.query for fact in changes)
+    for fact in changes[1:]:
+        first.commits += fact.commits
+        first.notes += fact.notes
+        first.tables += fact.tables
+        first.sentences += fact.sentences
+        first.unapplied += fact.unapplied
+
+    return first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.facts.changes import find_origin, removals_of, renames_of
+from sourcelight.engines.deepsearch.facts.changes import find_origin, join_facts, removals_of, renames_of
 from sourcelight.engines.deepsearch.facts.commits import (
     among_commits,
     commit_arguments,
@@ -26,7 +27,7 @@ from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_
 from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners, find_people
 from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths, is_file_of, test_files
 from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
-from sourcelight.engines.deepsearch.markdown import in_sentence, inline, person_name
+from sourcelight.engines.deepsearch.markdown import inline, person_name
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
 from sourcelight.repos import resolve
 
@@ -58,9 +59,20 @@ def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - 
     if request.terms:
         return _find_line_changes(work)
     if request.paths or request.event == "changed":
-        return _find_path_change(work, paths)
+        return _find_path_changes(work, paths)
 
     return None
+
+
+def _find_path_changes(work: Work, paths: PathNames) -> Fact | None:
+    """Find the change of each file or directory of a question: two of them may have different authors."""
+    request = work.request
+    if not 1 < len(request.paths) <= _MAX_SUBJECTS or request.event not in {"added", "removed", "changed"}:
+        return _find_path_change(work, paths) if len(request.paths) < 2 else None
+
+    works = [replace(work, request=replace(request, paths=(path,))) for path in request.paths]
+    changes = [fact for work in works if (fact := _find_path_change(work, paths)) is not None]
+    return join_facts(changes) if len(changes) == len(works) else None
 
 
 def _find_named(work: Work) -> Fact | None:
@@ -291,16 +303,7 @@ def _find_line_changes(work: Work) -> Fact | None:
             return None
         line_changes.append(fact)
 
-    first = line_changes[0]
-    first.subject = "; ".join([first.subject, *(in_sentence(fact.subject) for fact in line_changes[1:])])
-    first.query = "  +  ".join(fact.query for fact in line_changes)
-    for fact in line_changes[1:]:
-        first.commits += fact.commits
-        first.notes += fact.notes
-        first.tables += fact.tables
-        first.sentences += fact.sentences
-
-    return first
+    return join_facts(line_changes)
 
 
 def _find_line_change(work: Work) -> Fact | None:
@@ -353,8 +356,8 @@ def _find_line_change(work: Work) -> Fact | None:
         term_list += f" in {' or '.join(code(path.glob.removeprefix('**/')) for path in request.paths)}"
 
     past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
-    if not rows and request.value:
-        # It may be set in another form, such as an argument.
+    # It may be set in another form, such as an argument, and `Oven#open()` is written otherwise in code.
+    if not rows and (request.value or any(re.search(r"\w#\w|\(\)$", term.text) for term in request.terms)):
         return None
     if not rows:
         fact.subject = f"No commit{describe_span(request)} {past_verb} a line with {term_list}"

@@ -78,6 +78,9 @@ def is_of_files(request: FactRequest, path: str) -> bool:
     return request.tests is None or bool(re.search(test_files(request), path, re.IGNORECASE)) is request.tests
 
 
+_WITH_ENDING = re.compile(r"\w\.[A-Za-z]\w{0,9}$")
+
+
 @dataclass
 class PathNames:
     """Implements `Places` over the pins of an inquiry."""
@@ -149,7 +152,18 @@ class PathNames:
         if "*" in path:
             return self._find_matching(text, path)
 
-        return self._find_from_top(text, path) or self._find_ending(text, path) or self._find_below(text, path)
+        scope = self._find_from_top(text, path) or self._find_ending(text, path) or self._find_below(text, path)
+        return scope or self._find_alike(text, path)
+
+    def _find_alike(self, text: str, path: str) -> PathScope | None:
+        """Return the only file whose path differs in its case alone, or is a document of the top: README for a name."""
+        lowered = path.casefold()
+        if _WITH_ENDING.search(path) is not None:
+            alike = [other for other in self._files if f"/{other.casefold()}".endswith(f"/{lowered}")]
+        else:
+            is_document = path.isupper() and path.isalpha() and len(path) > 3
+            alike = [other for other in self._files if is_document and other.partition(".")[0] == path]
+        return self._find_from_top(text, alike[0]) if len(alike) == 1 else None
 
     def _find_matching(self, text: str, path: str) -> PathScope | None:
         """Return the files that a glob means: from the top if it has a slash, else in any directory."""
