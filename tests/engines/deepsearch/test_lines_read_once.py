@@ -10,7 +10,7 @@ import pytest
 from engines.deepsearch.asking import lead_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.passages import candidates
-from sourcelight.engines.deepsearch.source.call_forms import without_shell_texts
+from sourcelight.engines.deepsearch.source.calls.bare_code import without_shell_texts
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

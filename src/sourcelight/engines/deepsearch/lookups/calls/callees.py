@@ -16,7 +16,8 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations, head_at
-from sourcelight.engines.deepsearch.source.call_forms import WITH_TYPES_FIRST, without_prototype, without_shell_texts
+from sourcelight.engines.deepsearch.source.call_forms import WITH_TYPES_FIRST, without_prototype
+from sourcelight.engines.deepsearch.source.calls.bare_code import without_shell_texts
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT
 
 

@@ -22,12 +22,8 @@ from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import BLOCK_LANGUAGES
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.lookups.uses import holder_of
-from sourcelight.engines.deepsearch.source.call_forms import (
-    TEMPLATE_LANGUAGES,
-    WITHOUT_BRACKETS,
-    has_call,
-    has_reference,
-)
+from sourcelight.engines.deepsearch.source.call_forms import WITHOUT_BRACKETS, has_call, has_reference
+from sourcelight.engines.deepsearch.source.calls.forms import TEMPLATE_LANGUAGES
 from sourcelight.engines.deepsearch.source.functions import enclosing_function, top_line
 from sourcelight.engines.deepsearch.source.line_kinds import IMPORT_STATEMENT
 
