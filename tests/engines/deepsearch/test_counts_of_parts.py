@@ -76,6 +76,7 @@ def reel(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("How many Kotlin files are checked in?", "**0** Kotlin files"),
         ("How many workflows are configured on GitHub Actions?", "**1** file in `.github/workflows/*.y*ml`"),
         ("How many Haskell modules live in hs?", "**2** Haskell files in `hs/`"),
+        ("How many source files are in hs?", "**2** files of programming languages in `hs/`"),
         ("How many Haskell files does hs contain?", "**2** Haskell files in `hs/`"),
         ("How many spec files are in test/unit?", "**2** files in `test/unit/**/*.spec.*`"),
         ("how many releases have been tagged so far?", "**1** tag"),

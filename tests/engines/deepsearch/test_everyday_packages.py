@@ -106,6 +106,72 @@ def test_what_is_needed(loom: LocalEngine, question: str, beginning: str) -> Non
     assert lead_of(loom, question).startswith(beginning), lead_of(loom, question)
 
 
+WORKFLOWS: dict[str | bytes, str | bytes | None] = {
+    ".github/workflows/ci.yml": (
+        "name: Tests\njobs:\n  a:\n    strategy:\n      matrix:\n"
+        "        jdk: [11, 17]\n        distro:\n          - debian12\n"
+        "          - rocky9\n    steps:\n      - uses: actions/checkout@v4\n"
+        "      - name: Editor\n        uses: ada/setup-vim@v1\n"
+        "        with:\n          neovim: true\n      - uses: bea/oat-lint-action@v9\n"
+    ),
+    ".github/workflows/release.yml": (
+        "jobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n      - uses: cyd/npm-publish@v3\n"
+    ),
+    "Dockerfile": "FROM alpine:3.20\n",
+    "chart/Chart.yaml": "name: shuttlechart\n",
+    "shuttle.nimble": 'requires "nim >= 1.0"\nwhen not defined(windows):\n  requires "beast >= 0.4"\n',
+}
+
+
+@pytest.fixture(scope="module")
+def shuttle(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    return _open(tmp_path_factory, "shuttle", WORKFLOWS)
+
+
+@pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        ("Which action sets up Neovim in the test workflow?", "`.github/workflows/ci.yml` lists `ada/setup-vim` `v1`"),
+        ("What does CI use for linting?", "`.github/workflows/ci.yml` lists `bea/oat-lint-action` `v9`"),
+        ("Which action publishes to npm, and at which version?", "`.github/workflows/release.yml` lists `cyd/npm-pub"),
+        (
+            "Which third-party actions do the GitHub workflows rely on?",
+            (
+                "`.github/workflows/ci.yml` lists `actions/checkout` `v4`, `ada/setup-vim` `v1` and "
+                "`bea/oat-lint-action` `v9`; `.github/workflows/release.yml` lists `cyd/npm-publish` `v3`"
+            ),
+        ),
+        ("on which JDKs does CI run the tests?", "`.github/workflows/ci.yml` has the matrix `jdk`: `11` and `17`"),
+        (
+            "On how many distros does CI run the tests?",
+            "`.github/workflows/ci.yml` has the matrix `distro`: `debian12` and",
+        ),
+        ("Which image is the docker container built on?", "`Dockerfile` builds from `alpine:3.20`"),
+        ("Does the shuttlechart chart have any subcharts?", "`chart/Chart.yaml` lists no dependencies"),
+        (
+            "What does shuttle's nimble package require?",
+            "`shuttle.nimble` lists 1 dependency: `nim`; `beast` is listed for `when not defined(windows)`",
+        ),
+    ],
+)
+def test_actions_images_and_matrices(shuttle: LocalEngine, question: str, beginning: str) -> None:
+    assert lead_of(shuttle, question).startswith(beginning), lead_of(shuttle, question)
+
+
+@pytest.mark.parametrize("question", ["Which action checks the spelling?", "Which action handles clicks?"])
+def test_an_action_of_another_purpose_is_not_stated(shuttle: LocalEngine, question: str) -> None:
+    assert "lists" not in lead_of(shuttle, question), lead_of(shuttle, question)
+
+
+def test_the_head_of_a_file_of_emacs_lisp_is_a_list(tmp_path_factory: pytest.TempPathFactory) -> None:
+    text = ';; Package-Requires: ((emacs "28.1") (compat "31.0") (llama "1.0"))\n\n(defun warp () 1)\n'
+    engine = _open(tmp_path_factory, "warp", {"lisp/warp.el": text})
+    lead = lead_of(engine, "What does warp's Package-Requires list?")
+    assert lead.startswith("`lisp/warp.el` lists at least 2 dependencies beside Emacs itself: `compat` and `llama`"), (
+        lead
+    )
+
+
 @pytest.mark.parametrize(
     ("question", "beginning"),
     [

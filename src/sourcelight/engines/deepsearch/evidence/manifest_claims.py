@@ -15,7 +15,8 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         INSTEAD_OF_SENTENCE,
         (
             "dependencies.find_dependency", "dependencies._state_related", "dependency_lists._state_list",
-            "actions.find_action", "extras._state_items", "extras.find_in_extra", "locks.find_locked",
+            "actions.find_action",
+            "actions.find_actions", "extras._state_items", "extras.find_in_extra", "locks.find_locked",
             "needs._list_of_system", "needs._list_internal", "needs._find_newest", "needs._find_by_purpose",
         ),
     ),

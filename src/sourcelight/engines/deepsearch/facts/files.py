@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.index.view import REASONS
@@ -61,6 +62,8 @@ def count_files(work: Work) -> Fact:
     notes: list[str] = []
     rows = run_searches(work, queries, notes)
     unique = {(row["repository"], row["path"]): row for row in rows if row["path"]}
+    if request.relation == "source":
+        unique = {key: row for key, row in unique.items() if row["language"] in PROGRAMMING_LANGUAGES}
     condition = f" named {format_terms(request.terms)}" if request.relation == "name" else ""
     if request.relation in {"prefix", "suffix", "part"}:
         verb = {"prefix": "start with", "suffix": "end with", "part": "contain"}[request.relation]
@@ -80,8 +83,9 @@ def count_files(work: Work) -> Fact:
         _count_repositories(work, fact, unique, condition)
         return fact
 
+    of_code = " of programming languages" if request.relation == "source" else ""
     fact.subject = (
-        f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition}"
+        f"{files_noun(work, len(unique))}{of_code}{file_conditions(work, languages=False)}{condition}"
         f"{_endings(work, [path for _, path in unique])}{_below(work, [path for _, path in unique])}"
         f"{_scripts(work, unique, notes)}"
     )

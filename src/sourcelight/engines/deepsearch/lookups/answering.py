@@ -15,6 +15,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.lookups.absence.mentions import find_mentions_alone
 from sourcelight.engines.deepsearch.lookups.absence.names import WITHIN_NAMES, find_absence
+from sourcelight.engines.deepsearch.lookups.builds.actions import find_actions
 from sourcelight.engines.deepsearch.lookups.builds.answering import (
     find_build_field,
     find_package_answer,
@@ -353,6 +354,7 @@ _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | 
     "worded_members": lambda lookup, work, notes: find_worded_members(work, lookup.name, notes),
     "dependencies": find_package_list,
     "needs": find_need,
+    "actions": lambda lookup, work, notes: find_actions(work, lookup.group, lookup.name, notes),
     "environment": lambda _, work, notes: list_environment(work, notes),
     "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),
     "throws": lambda lookup, work, notes: find_throws(work, lookup.name, notes),

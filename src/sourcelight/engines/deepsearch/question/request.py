@@ -335,7 +335,8 @@ class FactRequest:
         or ``unsupported``.
     relation
         How `terms` belong to it: ``contain``, ``call``, ``inherit``, ``name``, ``prefix``, ``suffix``, ``part``,
-        ``import``, ``member``, ``change``; empty for none.
+        ``import``, ``member``, ``change``; of files without terms ``source`` for those of programming languages, and
+        ``inferred`` for those of a directory that the question doesn't name; empty for none.
     event
         For ``who`` and ``when``: ``added``, ``removed``, ``renamed``, ``changed``, ``most``, ``owner``, ``people``,
         ``tag``, ``commit``.
@@ -360,8 +361,6 @@ class FactRequest:
         Whether the things are asked for and not their number alone; whether the group with the most (or fewest) is.
     is_negated, is_by_bots
         Whether what does not hold the texts counts; whether only commits of bots do.
-    is_inferred
-        Whether the question names no directory, so that its path is the only one that is called as the counted things.
     subject
         Of an unsupported kind: its name.
     ignored
@@ -396,7 +395,6 @@ class FactRequest:
     is_last: bool = False
     is_negated: bool = False
     is_by_bots: bool = False
-    is_inferred: bool = False
     threshold: Threshold | None = None
     subject: str = ""
     ignored: tuple[str, ...] = ()

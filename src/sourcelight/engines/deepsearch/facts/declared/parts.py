@@ -66,7 +66,7 @@ def count_parts(work: Work, fact: Fact) -> Fact | None:
 
     # A directory without a manifest may be anything, such as documents beside the modules.
     parts = {key: manifests for key, manifests in names.items() if manifests}
-    if work.request.is_inferred:
+    if work.request.relation == "inferred":
         if work.request.subject == "translations":
             return _count_translations(fact, scopes[0].glob, beginning)
         if len(parts) < len(names) or not names:

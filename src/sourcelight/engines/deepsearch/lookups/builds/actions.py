@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -106,6 +106,89 @@ def find_action(work: Work, name: str, notes: list[str], *, any_owner: bool = Fa
     return finding
 
 
+def find_actions(work: Work, verb: str, purpose: str, notes: list[str]) -> Finding | None:
+    """Return the actions that workflows use, each once; for a verb or a purpose, the only one whose step has it.
+
+    Parameters
+    ----------
+    work
+        The question. A workflow that it names is the only one that counts.
+    verb
+        What the action does, such as ``setup``; empty for any.
+    purpose
+        Words for what it does that to, such as ``neovim``; empty for any.
+    notes
+        Gets a sentence about each file that wasn't read.
+    """
+    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
+    workflows = _read_workflows(work, queries, notes)
+    selected = _workflows_of_question(work.inquiry.question, workflows)
+    uses = _uses_of_action(work, "", selected)
+    if (verb or purpose) and uses:
+        uses = _with_purpose(uses, verb, purpose)
+        if len({normalize(use.name) for use in uses}) != 1:
+            return None
+
+    first_of_name: dict[str, _ActionUse] = {}
+    for use in uses:
+        first_of_name.setdefault(normalize(use.name), use)
+
+    firsts = list(first_of_name.values())
+    if not firsts or len(firsts) > _MAX_ACTIONS or len(work.inquiry.pins) > 1:
+        return None
+
+    by_file: dict[str, list[_ActionUse]] = {}
+    for use in firsts:
+        by_file.setdefault(use.workflow.path, []).append(use)
+
+    parts = []
+    for path, of_file in by_file.items():
+        lead = f"{code(path)} lists "
+        parts.append(lead + join_words([use.statement.text.removeprefix(lead) for use in of_file]))
+
+    evidence = tuple(use.statement.evidence[0] for use in firsts)
+    statement = Statement("; ".join(parts), evidence)
+    finding = Finding(statement, "dependency", queries=[join_queries(queries)], notes=notes)
+    finding.heading = "Other lines"
+    finding.details = [use.statement for use in uses if use not in firsts][:MAX_DETAILS]
+    finding.method.append("Names each action once, with the first file that uses it; local actions aren't listed.")
+    return finding
+
+
+_MAX_ACTIONS = 30
+_MAX_STEP = 40
+_ALIASES = {"neovim": "n?e?o?vim", "node": "node", "golang": "go", "kubernetes": "(?:kubernetes|k8s|kind|helm)"}
+_VERBS = {"setup": r"set-?up|install", "lint": r"lint", "check": r"check", "": ""}
+
+
+def _with_purpose(uses: Sequence[_ActionUse], verb: str, purpose: str) -> list[_ActionUse]:
+    """Return the uses whose names, or else whose steps, have the words of a verb and of a purpose."""
+    words = [_ALIASES.get(word, re.escape(word.removesuffix("s"))) for word in purpose.split()]
+    expressions = [re.compile(text, re.IGNORECASE) for text in (_VERBS.get(verb, re.escape(verb)), *words) if text]
+    by_name = [use for use in uses if all(expression.search(use.name) for expression in expressions)]
+    if by_name:
+        return by_name
+    return [use for use in uses if all(expression.search(_step_of(use)) for expression in expressions)]
+
+
+def _step_of(use: _ActionUse) -> str:
+    """Return the lines of the step of an action without comments: its name and what it is called with."""
+    lines = use.workflow.lines
+    index = use.statement.evidence[0].begin_line - 1 if isinstance(use.statement.evidence[0], FileEvidence) else 0
+    start = index
+    while start > 0 and index - start < _MAX_STEP and not lines[start].lstrip().startswith("- "):
+        start -= 1
+    indent = len(lines[start]) - len(lines[start].lstrip())
+    end = index + 1
+    while end < len(lines) and end - index < _MAX_STEP:
+        text = lines[end]
+        if text.strip() and len(text) - len(text.lstrip()) <= indent:
+            break
+        end += 1
+
+    return "\n".join(line[:MAX_LINE].partition(" #")[0] for line in lines[start:end])
+
+
 def find_workflow_runtime(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the version of a language that the only workflow of a question sets up; None for none or several."""
     queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
@@ -176,15 +259,17 @@ def _workflows_of_question(question: str, workflows: Sequence[_Workflow]) -> lis
 
 
 def _parts_of(workflow: _Workflow) -> set[str]:
-    """Return the words of the names of a workflow."""
-    return {part for name in workflow.names for part in name.split("-")}
+    """Return the words of the names of a workflow, also without the last letter of a plural."""
+    parts = {part for name in workflow.names for part in name.split("-")}
+    return parts | {part.removesuffix("s") for part in parts}
 
 
 def _uses_of_action(work: Work, name: str, workflows: Sequence[_Workflow]) -> list[_ActionUse]:
-    """Return the lines of some workflows that use an action."""
+    """Return the lines of some workflows that use an action; any without a name."""
     texts = FileTexts(work.context)
     owner = "" if "/" in name else r"[\w.-]{1,100}/"
-    use = re.compile(_USES.format(name=f"{owner}{re.escape(name)}{_WITHIN}"), re.IGNORECASE)
+    any_name = r"[\w.-]{1,100}/[\w./-]{1,200}"
+    use = re.compile(_USES.format(name=f"{owner}{re.escape(name)}{_WITHIN}" if name else any_name), re.IGNORECASE)
     uses = []
     for workflow in workflows:
         for number, line in enumerate(workflow.lines, 1):
@@ -203,5 +288,7 @@ def _uses_of_action(work: Work, name: str, workflows: Sequence[_Workflow]) -> li
             uses.append(_ActionUse(workflow, match["name"], version, Statement(text, (evidence,))))
 
     # An action of exactly the name comes before those of its directories.
+    if not name:
+        return uses
     exact = [item for item in uses if normalize(name) in {normalize(item.name), normalize(item.name.partition("/")[2])}]
     return exact or uses

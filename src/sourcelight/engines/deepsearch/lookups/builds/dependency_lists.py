@@ -27,10 +27,11 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     READ_WHOLE,
     Requirement,
     lists_by_reference,
+    normalize,
     requirements_rank,
 )
 
-_MAX_LINE = 500
+_MAX_LINE, _MAX_HEAD = 500, 100
 _LUA = re.compile(r"""["']lua\b\s*[<>=~]""")
 _FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
 _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
@@ -70,9 +71,11 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
         if manifest.rank <= 1 or _ALWAYS_NEEDED.search(manifest.path) is not None
     ]
     selected = _of_package(work, candidates, owner)
-    if selected is None or (owner and not any(_requirements(manifest) for manifest in selected)):
-        partial = _list_partly_read(work, texts, owner, group, queries, notes) if owner else None
-        if selected is None or partial is not None:
+    if not selected or (owner and not any(_requirements(manifest) for manifest in selected)):
+        # A package of Emacs Lisp has no other manifest than the head of its file.
+        names = [owner] if owner else sorted(work.inquiry.pins.short_names)[:1]
+        partial = _list_partly_read(work, texts, names[0], group, queries, notes) if names else None
+        if not selected or partial is not None:
             return partial
 
     selected = _of_repository(work, selected) if not owner or is_repository(work, owner) else selected
@@ -105,7 +108,8 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     )
     first = next((entry for entry in lists if entry[1]), None)
     if first is None:
-        return _no_dependencies(work, texts, selected, group, queries, notes)
+        is_named = bool(owner) and len({manifest.directory for manifest in selected}) == 1
+        return _no_dependencies(work, texts, selected, group, queries, notes, is_named=is_named)
 
     return _state_list(work, texts, *first, group, queries, notes)
 
@@ -140,7 +144,7 @@ def _list_partly_read(
     manifests = [
         manifest
         for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ)
-        if manifest.rank <= 1 and manifest.is_of(owner) and manifest.requirements
+        if manifest.rank <= 1 and _is_of(manifest, owner) and manifest.requirements
     ]
     if len(manifests) != 1:
         return None
@@ -150,6 +154,13 @@ def _list_partly_read(
     if not of_group:
         return None
     return _state_list(work, texts, manifests[0], of_group, group, queries, notes, is_least=True)
+
+
+def _is_of(manifest: Manifest, owner: str) -> bool:
+    """Return whether a manifest is of a package; a file of Emacs Lisp is called as its package."""
+    if manifest.path.endswith(".el"):
+        return normalize(manifest.path.rpartition("/")[2].removesuffix(".el")) == normalize(owner)
+    return manifest.is_of(owner)
 
 
 def _depth(manifest: Manifest) -> int:
@@ -177,7 +188,8 @@ def _state_list(
     required = [requirement for requirement in requirements if not requirement.group] or requirements
     path = manifest.path
     statements = [state_requirement(work, texts, manifest, requirement) for requirement in requirements]
-    lines_cited = sorted({requirement.line for requirement in required[:_MAX_LISTED]})
+    conditional = _conditional(requirements)
+    lines_cited = sorted({requirement.line for requirement in [*required[:_MAX_LISTED], *conditional]})
     proofs = cite_lines(texts, manifest.target, path, lines_cited)
     distinct = list(dict.fromkeys(requirement.name for requirement in required))
     names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
@@ -222,6 +234,8 @@ def _beside_platform(manifest: Manifest) -> str:
     if manifest.path.endswith("composer.json"):
         has_platform = any(item.group == PLATFORM for item in manifest.requirements or ())
         return "PHP and its extensions" if has_platform else ""
+    if manifest.path.endswith(".el"):
+        return "Emacs itself" if any("(emacs " in line[:_MAX_LINE] for line in manifest.lines[:_MAX_HEAD]) else ""
     if manifest.path.endswith(".rockspec"):
         return "Lua itself" if any(_LUA.search(line[:_MAX_LINE]) for line in manifest.lines) else ""
     return ""
@@ -281,13 +295,19 @@ def _of_others(requirements: Sequence[Requirement]) -> str:
     if not requirements:
         return ""
     groups = list(dict.fromkeys(requirement.group for requirement in requirements))
-    if len(requirements) <= MAX_NAMED and all(group.startswith("when ") for group in groups):
+    if len(requirements) == len(_conditional(requirements)):
         # A condition is part of what is needed, rather than a list for other work.
         return "; " + "; ".join(f"{code(item.name)} is listed for {code(item.group)}" for item in requirements)
 
     names = [*groups[:MAX_NAMED], *(["other groups"] if len(groups) > MAX_NAMED else [])]
     verb = "is" if len(requirements) == 1 else "are"
     return f"; {len(requirements):,} more {verb} listed for {join_words(names)}"
+
+
+def _conditional(requirements: Sequence[Requirement]) -> list[Requirement]:
+    """Return the packages that a manifest of Nimble lists under a condition, if these are few."""
+    items = [item for item in requirements if item.group.startswith("when ")]
+    return items if len(items) <= MAX_NAMED else []
 
 
 def _no_dependencies(
@@ -297,13 +317,23 @@ def _no_dependencies(
     group: str,
     queries: list[str],
     notes: list[str],
+    *,
+    is_named: bool = False,
 ) -> Finding | None:
-    """State that manifests list nothing, if all of them could be read as data."""
+    """State that manifests list nothing, if all could be read as data; `is_named` if the question names them."""
     # A chart or an example in a subdirectory says nothing of the project.
-    if any(_depth(manifest) for manifest in manifests) and not any(not _depth(manifest) for manifest in manifests):
+    if (
+        not is_named
+        and any(_depth(manifest) for manifest in manifests)
+        and not any(not _depth(manifest) for manifest in manifests)
+    ):
         return None
 
     other_rows = unread_manifests(work, notes)
+    if is_named:
+        prefix = f"{manifests[0].directory}/" if manifests and manifests[0].directory else ""
+        other_rows = [row for row in other_rows if (row["path"] or "").startswith(prefix)]
+
     is_unsure = any(
         _requirements(manifest) is None or _AS_CODE.search(manifest.path) is not None for manifest in manifests
     )

@@ -183,7 +183,7 @@ def _read_without_folder(text: str, paths: QuestionPaths) -> FactRequest | None:
     folder = _folder_of(noun, adjectives, unknown, paths)
     if folder is None:
         return of_build
-    return FactRequest("files", paths=(folder,), subject=f"{noun}s", is_inferred=True)
+    return FactRequest("files", paths=(folder,), subject=f"{noun}s", relation="inferred")
 
 
 def _singular(noun: str) -> str:
@@ -254,4 +254,4 @@ def _read_translations(
     scope = paths.find(f"{outer[0]}/") if len(outer) == 1 else None
     if scope is None:
         return None
-    return FactRequest("files", paths=(scope,), subject="translations", is_inferred=True)
+    return FactRequest("files", paths=(scope,), subject="translations", relation="inferred")

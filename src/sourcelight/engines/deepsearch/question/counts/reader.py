@@ -181,6 +181,10 @@ class CountReader:
                 self.fields[name] = value
 
         paths: Sequence[PathScope] = self.fields.get("paths", ())
+        if word.startswith("source ") and not (self.fields.get("languages") or self.fields.get("relation")):
+            self.fields["relation"] = "source"
+            return self.fields
+
         if "header" in word and all(path.pattern.endswith("/") for path in paths):
             self.fields["paths"] = tuple(headers_of(path) for path in paths) or (all_headers(self.noun),)
         elif "notebook" in word and not self.fields.get("languages"):

@@ -135,6 +135,14 @@ IMAGE_FORMS = (
         {allow_words("based built build start derived? use on from upon of in")}
         """
     ),
+    # "Which image is the Docker container built on?", "What base image do we use?"
+    make_form(
+        rf"""
+        (?:which|what)\s+(?:docker\s+|container\s+)?(?:base\s+|parent\s+)?image\s+(?:does|do|is|are)\s+(?:the\s+|its\s+|our\s+)?
+        (?:docker\s*file|containerfile|(?:docker|container)(?:\s+(?:image|container|build))?|image|container|we|it)
+        {allow_words("start starts build built builds derived? based? use used uses on from upon of in top")}
+        """
+    ),
     # "Which image does the Dockerfile start from?"
     make_form(
         rf"""

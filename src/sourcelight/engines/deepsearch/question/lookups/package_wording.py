@@ -31,7 +31,8 @@ a an the its our your their this that these those it we you i they one people us
 was were be been being does do did can could should must will would has have had to of for in on by at from with as
 into onto out when while if so and then which what all any every each just only merely solely purely really actually
 currently now today still also else already itself themselves directly explicitly exactly have get got gets getting
-time together across through via under over within throughout pull-requests
+time together besides beside apart aside except than current across through via under over within throughout
+pull-requests
 """
 _GRAMMAR = frozenset(_GRAMMAR_TEXT.split())
 _WITHOUT_AUXILIARY = frozenset(["needed", "required", "used", "supported", "i", "we", "you", "it", "this", "allowed"])
@@ -50,7 +51,7 @@ brought drag drags dragged declare declares declared list lists listed want want
 building built compile compiles compiled link links linked run runs running work works add adds added include includes
 included ship ships rest sit sits expect expects upon top against import imports insist insists accept accepts allow
 allows allowed support supports supported permit permits permitted targeted written come comes make
-making get pinned locked fixed insisted tested
+making have get pinned locked fixed insisted tested
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
 _NEED_VERBS = frozenset(
@@ -122,6 +123,14 @@ _ONE_WORD = (
         "",
     ),
 )
+_WITHOUT_QUESTION = re.compile(
+    r"^(?=(?:the )?(?:oldest|newest|lowest|minimum|earliest|latest|min) )(?:the )?", re.IGNORECASE
+)
+"""The beginning of a question that leaves out "which": "oldest Ansible release this still works with"."""
+_AS_DECLARED = re.compile(
+    r",? (?:as (?:declared|stated|listed)|and (?:at|in|with)? ?(?:which|what) (?:version|tag|release)s?)$",
+    re.IGNORECASE,
+)
 _OF_PROJECT = re.compile(
     r"\b(?:of|in|from|within|inside)\s+(?:this|the|our|its|the same)\s+(?:own\s+|same\s+|whole\s+)?"
     r"(?:project|workspace|repo|repository|build|monorepo|code ?base|solution)\b|\b(?:sibling|in-house|internal)\b",
@@ -133,6 +142,14 @@ _POSSESSIVE = re.compile(
     r"(?:(?:version|dependency)\s+)?(?:version|range|constraint|requirement|pin|bound)s?$",
     re.IGNORECASE,
 )
+_HAS_ANY = re.compile(
+    r"(?:does|do) (?:the )?(?P<owner>[\w@./-]{2,80})(?: (?:chart|package|crate|module|gem|library|plugin|project))? "
+    r"(?:have|need|require|declare|list|pull in|depend on) any "
+    r"(?:(?:third[ -]party|external|runtime|direct|other) ){0,2}"
+    r"(?:dependencies|deps|sub-?charts?|packages|libraries|crates|gems)",
+    re.IGNORECASE,
+)
+"""A yes-or-no question whose answer is a list, or that there is none."""
 _OF_PACKAGE = re.compile(
     r"what (?:does|do) (?:(?:in |the |this |its |our )?(?:[a-z]+ )?(?:package|gem|crate|rock|library|podspec|gemspec"
     r"|rockspec|manifest|package-requires|project)|it|this)? ?"
@@ -214,8 +231,8 @@ def read_need(words: str) -> NeedQuestion | None:
     if (match := _POSSESSIVE.match(words)) is not None:
         return NeedQuestion("version", match["name"], match["owner"])
 
-    if _OF_PACKAGE.fullmatch(words) is not None:
-        return NeedQuestion("list")
+    if (match := _HAS_ANY.fullmatch(words) or _OF_PACKAGE.fullmatch(words)) is not None:
+        return NeedQuestion("list", "", match.groupdict().get("owner") or "")
 
     for pattern, replacement in _ONE_WORD:
         words = pattern.sub(replacement, words)
@@ -223,6 +240,7 @@ def read_need(words: str) -> NeedQuestion | None:
     if purpose := read_purpose(words):
         return NeedQuestion("purpose", purpose)
 
+    words = _AS_DECLARED.sub("", _WITHOUT_QUESTION.sub("which ", words))
     is_internal = _OF_PROJECT.search(words) is not None
     tokens = [token.strip(",`\"'“”") for token in _OF_PROJECT.sub(" ", words).split()]
     tokens = [token for token in tokens if token]

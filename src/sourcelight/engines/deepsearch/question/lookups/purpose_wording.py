@@ -80,3 +80,73 @@ def read_purpose(words: str) -> str:
     has_noun = bool(question_words & _PURPOSE_NOUNS - _TOO_GENERAL)
     has_use = bool(question_words & {"use", "used", "uses"}) and bool(question_words & {"for", "with"})
     return fitting[0] if len(fitting) == 1 and (has_noun or has_use) else ""
+
+
+_TESTED = re.compile(
+    r"^(?:on|in|against|under|with|for|across) (?:how many|which|what) (?:different )?(?:versions? of )?"
+    r"(?P<name>[\w.+#-]{1,30}|operating systems?)(?: (?:versions?|releases?|images?|flavou?rs))? "
+    r"(?:(?:does|do|are|is|will|has|the|our|its|we|they|it|unit|integration|molecule|all|being) ){1,4}"
+    r"(?P<subject>ci|tests?|tested|run|build|built|workflows?|pipelines?)(?P<rest>(?: [\w-]+){0,6})$",
+    re.IGNORECASE,
+)
+"""A matrix in other words: "on how many Go versions do we run CI", "on which JDKs does CI run the tests"."""
+
+
+def read_tested(words: str) -> str:
+    """Return what a matrix of workflows has several of, such as ``go`` or ``os``; empty for another question."""
+    match = _TESTED.match(words)
+    text = "" if match is None else f"{match['subject']}{match['rest']}".lower()
+    if match is None or re.search(r"\b(?:ci|tests?|tested|workflows?|pipelines?)\b", text) is None:
+        return ""
+    return re.sub(r"(?<=[A-Za-z]{2})s$", "", match["name"].lower().removesuffix(" "))
+
+
+_MAX_OBJECTS = 3
+_ACTIONS = re.compile(
+    r"^(?:which|what) (?:(?:third[ -]party|external|github|ci|other|different|official|reusable) )*actions? "
+    r"(?P<rest>.{3,120})$",
+    re.IGNORECASE,
+)
+_USED_FOR = re.compile(
+    r"^what (?:does|do) (?:the |its |our )?(?:ci|github actions|(?:[\w.-]{1,40} )?(?:workflows?|pipelines?)) use "
+    r"(?:for|to) (?P<rest>.{3,80})$",
+    re.IGNORECASE,
+)
+_OF_WORKFLOW = re.compile(
+    r"\s+(?:in|by|of|during|for|from) (?:the |its |our )?(?:[\w.-]{1,40} ){0,3}?"
+    r"(?:workflows?|pipelines?|ci|github actions)(?: files?| workflows?| jobs?)?(?=$|\s|,)",
+    re.IGNORECASE,
+)
+_AND_VERSION = re.compile(r",? (?:and )?(?:at|in|with|and) (?:which|what) versions?(?: of it)?$", re.IGNORECASE)
+_ACTION_VERBS = {
+    "sets": "setup", "set": "setup", "setting": "setup", "installs": "setup", "install": "setup", "installing": "setup",
+    "configures": "setup", "provides": "setup", "uploads": "upload", "upload": "upload", "uploading": "upload",
+    "downloads": "download", "publishes": "publish", "publish": "publish", "publishing": "publish", "pushes": "publish",
+    "deploys": "deploy", "deploy": "deploy", "deploying": "deploy", "builds": "build", "building": "build",
+    "caches": "cache", "caching": "cache", "lints": "lint", "lint": "lint", "linting": "lint", "checks": "check",
+    "check": "check", "releases": "release", "release": "release", "releasing": "release", "creates": "create",
+    "runs": "", "handles": "", "does": "", "logs": "login", "signs": "sign", "reports": "", "scans": "scan",
+    "comments": "comment", "labels": "label", "tests": "test", "generates": "generate", "measures": "",
+}  # fmt: skip
+"""Verbs for what an action does, and the word for each in its name or in its step."""
+_ACTION_GRAMMAR_TEXT = """
+are is do does the a an used use uses rely relies on in by up it its our this that project repo repository we they
+referenced pulled called depend depends need needs needed run out from for to and with of files file step steps jobs job
+all any there have has workflow workflows ci github pipeline pipelines being get
+"""
+_ACTION_GRAMMAR = frozenset(_ACTION_GRAMMAR_TEXT.split())
+
+
+def read_action_purpose(words: str) -> tuple[str, str] | None:
+    """Return what an action of a workflow has to do, as a verb and an object; both are empty for all actions."""
+    match = _ACTIONS.match(words) or _USED_FOR.match(words)
+    if match is None:
+        return None
+
+    rest = _OF_WORKFLOW.sub("", _AND_VERSION.sub("", match["rest"]))
+    tokens = [token.strip(",").lower() for token in rest.split()]
+    verb = next((_ACTION_VERBS[token] for token in tokens if token in _ACTION_VERBS), None)
+    objects = [token for token in tokens if token not in _ACTION_GRAMMAR and token not in _ACTION_VERBS]
+    if len(objects) > _MAX_OBJECTS or (verb is None and objects and match.re is _ACTIONS):
+        return None
+    return verb or "", " ".join(objects)

@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.question.lookups.package_wording import (
     read_need,
     without_alternative,
 )
+from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_action_purpose, read_tested
 from sourcelight.engines.deepsearch.question.lookups.value_wording import expand_value_wording, quote_place
 from sourcelight.engines.deepsearch.question.marks import GAP
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
@@ -52,8 +53,8 @@ class Lookup:
     kind
         ``definition``, ``existence``, ``value``, ``default``, ``configured``, ``callers``, ``callees``, ``bases``,
         ``members``, ``difference``, ``tests``, ``example``, ``parameters``, ``purpose``, ``key``, ``environment``,
-        ``variable``, ``worded_members``, ``throws``, ``dependency``, ``dependencies``, ``needs``, ``field``,
-        ``runtime``, ``imports``, ``defining_line`` or ``line``.
+        ``variable``, ``worded_members``, ``throws``, ``dependency``, ``dependencies``, ``needs``, ``actions``,
+        ``field``, ``runtime``, ``imports``, ``defining_line`` or ``line``.
     name
         The subject as written, without quotation marks: a definition, a setting, a package or a language. Of a
         ``variable``, its purpose. Of ``worded_members``, the question for the members of an enum.
@@ -208,6 +209,7 @@ def read_lookup(text: str) -> Lookup | None:
     words = _DEPLOYMENT.sub(r"\g<system> version", words)
     words = _ON_TOP.sub("depend on", words)
     words = _ATTRIBUTE.sub(r"`\g<name>`", words)
+    action, tested = read_action_purpose(words), read_tested(words)
     words = _OF_WORKFLOW.sub("does it need", words)
     if (match := _DEFINED_WITH_NOUN.match(words)) is not None:
         words = f"{match['start']} {match['name']} {words[match.end() :]}"
@@ -226,6 +228,10 @@ def read_lookup(text: str) -> Lookup | None:
     if lookup is None and without_noun != words:
         lookup = _match(without_noun)
 
+    if lookup is None and action is not None:
+        lookup = Lookup("actions", action[1], group=action[0])
+    if lookup is None and tested:
+        lookup = Lookup("field", tested, symbol_kind="tested")
     if lookup is None and (need := read_need(words)) is not None:
         lookup = _of_need(need)
     if lookup is None:
@@ -360,7 +366,9 @@ def _asks_when(groups: Mapping[str, str]) -> bool:
 
 def _make_dependencies(groups: Mapping[str, str]) -> Lookup:
     subject = _bare(groups.get("subject") or groups.get("of") or "")
-    is_general = subject.lower() in _PRONOUNS or subject.lower().endswith(("project", "have"))
+    is_general = subject.lower() in _PRONOUNS | {"main", "root", "top-level", "whole"} or subject.lower().endswith(
+        ("project", "have")
+    )
     return Lookup(
         "dependencies", subject if subject and not is_general else "dependencies", _bare(groups.get("owner", ""))
     )
