@@ -26,6 +26,7 @@ from sourcelight.testing import RepositoryBuilder
         "Which functions call grind_corn directly", "Which callers does grind_corn have", "Is grind_corn used anywhere",
         "What references `grind_corn`", "Where is grind_corn registered", "Who uses the grind_corn property",
         "Where is the grind_corn hook attached", "Which modules use grind_corn", "Give me the callers of grind_corn",
+        "what makes use of the grind_corn local", "what triggers grind_corn",
     ],
 )  # fmt: skip
 def test_wordings_for_callers_are_read(wording: str) -> None:
@@ -40,7 +41,10 @@ def test_wordings_for_callers_are_read(wording: str) -> None:
         "In which module is grind_corn implemented", "Which class defines grind_corn", "Where's the code of grind_corn",
         "What file contains the definition of grind_corn", "On which line is grind_corn defined",
         "where can i see grind_corn", "Where does the repository define grind_corn", "Which line defines grind_corn",
-        "Is grind_corn still defined anywhere",
+        "Is grind_corn still defined anywhere", "whereabouts does grind_corn live",
+        "where does the macro grind_corn live?",
+        "Which file is grind_corn in", "In which module does grind_corn live", "Which script has grind_corn",
+        "Where in the code is grind_corn", "where is grind_corn kept", "point me to grind_corn",
     ],
 )  # fmt: skip
 def test_wordings_for_places_are_read(wording: str) -> None:

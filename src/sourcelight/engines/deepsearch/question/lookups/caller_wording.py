@@ -38,7 +38,7 @@ _FILE = r"(?:the )?(?:file )?(?P<file>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z
 _CALLING = r"(?:calls?|invokes?|(?:is|are) (?:calling|invoking))"
 _USING = (
     r"(?:uses?|(?:is|are) using|references?|refers? to|depends? on|relies on|rely on|mentions?|instantiates?|creates?"
-    r"|constructs?|calls?|invokes?)"
+    r"|constructs?|calls?|invokes?|makes? use of|triggers?|touches|goes through|pulls in)"
 )
 _CALLED = r"(?:called|invoked)"
 _USED = (
@@ -101,6 +101,7 @@ _HOLDER = (
 )
 _TEXT = r"(?:definition|implementation|declaration|source code|code|source|body)"
 _DEFINED = r"(?:defined|declared|implemented|located)"
+_SOURCE = r"(?:the |this )?(?:code ?base|code|project|repo(?:sitory)?|source(?: code)?|tree)"
 _PLACES: Sequence[re.Pattern[str]] = _compile(
     rf"in (?:which|what) {_HOLDER} (?:is|are|do i find|can i find) {_CODE}(?: {_DEFINED})?",
     rf"(?:which|what) {_HOLDER} (?:defines|declares) {_CODE}",
@@ -113,7 +114,14 @@ _PLACES: Sequence[re.Pattern[str]] = _compile(
         rf"(?:define|declare|implement) {_CODE}"
     ),
     rf"(?:is|are) {_CODE} (?:still |actually |really |even )?(?:defined|declared|implemented){_ANYWHERE}{_EVERYWHERE}",
-    rf"where (?:can|could|do|should) (?:i|we|one) (?:see|look at|read|view|find|look for) {_CODE}",
+    rf"where (?:can|could|do|should|would) (?:i|we|one|you) (?:see|look at|read|view|find|look for) {_CODE}",
+    rf"where(?:abouts)? (?:in {_SOURCE} )?(?:does|do) {_CODE} (?:live|reside|sit|come from|hide)(?: in)?{_EVERYWHERE}",
+    rf"(?:whereabouts|where in {_SOURCE}|where exactly) (?:is|are) {_CODE}(?: {_DEFINED})?{_EVERYWHERE}",
+    rf"where(?:abouts)? (?:is|are) {_CODE} (?:written|kept|found|sitting|living|hiding|coded|set up){_EVERYWHERE}",
+    rf"(?:which|what) {_HOLDER} (?:is|are) {_CODE} (?:defined |declared |implemented |kept |written )?in",
+    rf"(?:in )?(?:which|what) {_HOLDER} (?:does|do) {_CODE} (?:live|reside|sit|belong|come from)(?: (?:in|to))?",
+    rf"(?:which|what) {_HOLDER} (?:has|holds|contains|houses|provides|implements|exports|introduces) {_CODE}",
+    rf"(?:find|locate|point me to|show me|i(?:'m| am) looking for|looking for) {_CODE}",
 )
 
 
