@@ -137,3 +137,36 @@ def test_a_commit_that_says_so_comes_before_a_denial(tmp_path_factory: pytest.Te
     repo.commit({"a.py": "SIEVE = 1\n"}, "Remove HussSieve", author="Bob <bob@mill.example>")
     engine = open_engine([repo.path], index=root / "index", workers=1)
     assert lead_of(engine, "Who got rid of HussSieve?").startswith("The commit “Remove HussSieve” is by Bob")
+
+
+@pytest.fixture(scope="module")
+def renamed(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    root = tmp_path_factory.mktemp("renamed")
+    repo = RepositoryBuilder(root / "renamed")
+    text = "".join(f"line {number}\n" for number in range(40))
+    repo.commit({"src/wheel_dir.rs": text, "src/utils/river.rs": text.upper()}, "Start")
+    repo.commit({"src/wheel_dir.rs": None, "src/wheeldir.rs": text}, "Shorter", author="Bob <bob@mill.example>")
+    repo.commit({"src/utils/river.rs": None, "src/river.rs": text.upper()}, "Flat", author="Cyd <cyd@mill.example>")
+    repo.commit({"log.txt": "x\n"}, "feat: add note about the weir")
+    return open_engine([repo.path], index=root / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Who renamed wheel_dir.rs to wheeldir.rs?", "`src/wheel_dir.rs` was renamed to `src/wheeldir.rs` by Bob"),
+        ("When did wheel_dir.rs become wheeldir.rs?", "`src/wheel_dir.rs` was renamed to `src/wheeldir.rs` by Bob"),
+        ("Who moved river.rs out of utils?", "`src/river.rs` was renamed from `src/utils/river.rs` by Cyd"),
+    ],
+)
+def test_a_rename_has_both_names(renamed: LocalEngine, question: str, start: str) -> None:
+    assert lead_of(renamed, question).startswith(start)
+
+
+@pytest.mark.parametrize("question", ["Who renamed wheel_dir.rs to stone.rs?", "When was river.rs moved to utils?"])
+def test_a_rename_to_another_name_is_not_stated(renamed: LocalEngine, question: str) -> None:
+    assert " was renamed to " not in lead_of(renamed, question)
+
+
+def test_a_note_about_a_thing_is_not_the_thing(renamed: LocalEngine) -> None:
+    assert not lead_of(renamed, "Who taught it about the weir?").startswith("The commit “")

@@ -80,7 +80,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         "No commit changed it, if the history is complete",
         (
             "events._find_line_change", "changes.join_facts", "events._find_path_change",
-            "events._explain_removal", "events._set_rename", "events._state_origin",
+            "events._explain_removal", "changes.find_rename", "events._state_origin",
         ),
     ),
     Claim(

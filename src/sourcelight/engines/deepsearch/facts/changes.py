@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -297,6 +298,52 @@ def renames_of(work: Work, pattern: str) -> list[tuple[str, str, str, str]]:
                 renames.append((opened_history.name, commit, layout.text(numbers[0]), layout.text(numbers[1])))
 
     return renames
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A commit that renamed a file: its row, the path that a sentence is about, and what was done to it."""
+
+    row: dict[str, Any]
+    path: str
+    verb: str
+
+
+def find_rename(
+    rows: Sequence[dict[str, Any]],
+    renames: Sequence[tuple[str, str, str, str]],
+    name: str,
+    *,
+    exists: bool,
+    target: str = "",
+) -> Rename | None:
+    """Return the newest rename of a file: to its new path if it is gone, else from its former one; None for none.
+
+    Parameters
+    ----------
+    rows
+        Commits that changed the file, newest first.
+    renames
+        From `renames_of`.
+    name
+        The end of the path.
+    exists
+        Whether the searched commit has the file.
+    target
+        A part of the new path that the question names, such as a file or a directory; empty for any.
+    """
+    by_commit: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for repository, commit, old, new in renames:
+        by_commit[repository, commit].append((old, new))
+
+    part = f"/{target.strip('/')}/"
+    candidates = [(row, pair) for row in rows for pair in by_commit[row["repository"], row["commit"]]]
+    for row, (old, new) in candidates:
+        path = new if exists and not target else old
+        is_target = not target or (part in f"/{new}/" and part not in f"/{old}/")
+        if f"/{path}".endswith(f"/{name}") and is_target:
+            return Rename(row, path, f"was renamed from {code(old)}" if path == new else f"was renamed to {code(new)}")
+    return None
 
 
 _MAX_RENAMES = 20

@@ -10,7 +10,13 @@ from typing import Any
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.facts.changes import find_origin, join_facts, removals_of, renames_of
+from sourcelight.engines.deepsearch.facts.changes import (
+    find_origin,
+    find_rename,
+    join_facts,
+    removals_of,
+    renames_of,
+)
 from sourcelight.engines.deepsearch.facts.commits import (
     among_commits,
     commit_arguments,
@@ -171,8 +177,12 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
 
     exists = bool(concrete)
     if request.event == "renamed":
-        if not _set_rename(fact, paths_text, rows, _renames(work), exists=exists):
+        name = request.paths[0].glob.removeprefix("**/") if len(request.paths) == 1 else paths_text.strip("`")
+        rename = find_rename(rows, _renames(work), name, exists=exists, target=request.value)
+        if rename is None:
             return None
+        _set_commit(fact, f"{code(rename.path)} {rename.verb}", rename.row, f"renamed {name}")
+        fact.subject += f" ({rename.row['commit'][:12]} of {code(rename.row['repository'])})"
         table.title, fact.tables = "Commits", [table]
         return fact
 
@@ -257,30 +267,6 @@ def _verb_of(
     return "was last changed" if is_newest else "was first changed"
 
 
-def _set_rename(
-    fact: Fact,
-    paths_text: str,
-    rows: Sequence[dict[str, Any]],
-    renames: Sequence[tuple[str, str, str, str]],
-    *,
-    exists: bool,
-) -> bool:
-    """Set the newest rename of a file: to its new path if it is gone, else from its former one; False for none."""
-    by_commit = {(repository, commit): (old, new) for repository, commit, old, new in renames}
-    requested_path = paths_text.strip("`")
-    for row in rows:
-        old, new = by_commit.get((row["repository"], row["commit"]), ("", ""))
-        path = new if exists else old
-        if not old or not f"/{path}".endswith(f"/{requested_path}"):
-            continue
-        verb = f"was renamed from {code(old)}" if exists else f"was renamed to {code(new)}"
-        _set_commit(fact, f"{code(path)} {verb}", row, f"renamed {requested_path}")
-        fact.subject += f" ({row['commit'][:12]} of {code(row['repository'])})"
-        return True
-
-    return False
-
-
 def _state_origin(fact: Fact, paths_text: str, renamed_row: dict[str, Any], former: str, row: dict[str, Any]) -> Fact:
     """State who added a file under its former path, and who gave it its name."""
     _set_commit(fact, f"{paths_text} was added as {code(former)}", row, f"first to change {former}")
@@ -356,8 +342,10 @@ def _find_line_change(work: Work) -> Fact | None:
         term_list += f" in {' or '.join(code(path.glob.removeprefix('**/')) for path in request.paths)}"
 
     past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
-    # It may be set in another form, such as an argument, and `Oven#open()` is written otherwise in code.
-    if not rows and (request.value or any(re.search(r"\w#\w|\(\)$", term.text) for term in request.terms)):
+    # It may be set in another form, such as an argument, and `Oven#open()` is written otherwise in code. A change in a
+    # file may be told in other words.
+    is_other_form = any(re.search(r"\w#\w|\(\)$", term.text) for term in request.terms)
+    if not rows and (request.value or is_other_form or (request.event == "changed" and request.paths)):
         return None
     if not rows:
         fact.subject = f"No commit{describe_span(request)} {past_verb} a line with {term_list}"

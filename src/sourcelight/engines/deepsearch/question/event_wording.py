@@ -32,8 +32,9 @@ we|they|you(?: guys)?|it|this|people|somebody|someone|anyone|anybody|·
 one|person|people|developer|dev|author|contributor|committer|guy|human|maintainer|engineer|individual
 """,
     "CONTRIBUTED": r"""
-came up with(?: the idea (?:of|for))?|contributed|invented|brought in(?:to being)?|brought (?:us|about)|put in
-built(?: in)?|authored|coded(?: up)?|shipped|landed|devised|designed|gave us|originated|conceived|first wrote
+came up with(?: the idea (?:of|for))?|thought (?:of|up)|contributed|invented|brought in(?:to being)?|put in
+brought (?:us|about)|built(?: in)?|authored|coded(?: up)?|shipped|landed|devised|designed|gave us|originated
+conceived|first wrote
 (?:is|are|was|were) behind(?: the (?:addition|introduction|idea) of)?|(?:is|was) to (?:thank|blame) for
 (?:is|was) responsible for (?:adding|introducing|writing|the (?:addition|introduction) of)
 did the (?:work|implementation) (?:for|on|of)|made the (?:change|commit|patch|pr) (?:that|which) added
@@ -135,6 +136,11 @@ when was NAME updated to VERSION
 WHEN did PEOPLE (?:bump|upgrade|update|raise|move|switch) X to Y => when was X updated to Y
 WHEN did PEOPLE (?:(?:first|finally|originally|initially) )?GET X => when was X added
 WHEN (?:did|IS) X (?:(?:first|finally|originally|initially) )?COME => WHEN was X added
+WHEN did X (?:(?:first|finally) )?COME (?:in|on|for|to|into) Y => WHEN was X added in Y
+WHEN did X (?:move|go|migrate) TO Y => WHEN was X moved to Y
+WHO (?:was|is) (?:the )?first (?:PERSON )?to (?:mention|use|add|introduce|write|have|need) X => WHO added X
+who (?:is|was) (?:mainly|mostly|primarily|chiefly) responsible for X => who wrote most of X
+who (?:maintains|owns|develops) most of X => who wrote most of X
 WHO CONTRIBUTED X => WHO added X
 whose (?:idea|work|doing|contribution|brainchild|baby|fault|code) (?:IS) (?:it to add )?X => who added X
 """
@@ -201,6 +207,32 @@ _EVENT = re.compile(
     r"(?:who|when|since\s+when|(?:in\s+)?(?:which|what)\s+commit|by\s+whom|what\s+(?:is|was)\s+the\s+(?:last|first|latest))\b",
     re.IGNORECASE,
 )
+
+
+_SECOND_PART = re.compile(
+    r"(?:,\s*)?\band\s+(?:(?:by\s+)?whom?|when|which\s+(?:author|person|developer))"
+    r"(?:\s+(?:was|were|has|have|did))?(?:\s+(?:it|they|them|that|this))?(?:\s+(?:been|first))*\s+(?P<verb>[a-z]+)"
+    r"(?:\s+(?:it|them|that|this))?[\s?.!·]*$",
+    re.IGNORECASE,
+)
+"""The other half of a question for a person and a date: "…, and who added it"."""
+_SAME_ASKED = re.compile(
+    r"(?:,\s*|\s+)(?:and|&)\s+(?:(?:by\s+)?whom?|when|(?:by\s+)?which\s+(?:author|person|developer)"
+    r"|(?:in|by|with)\s+(?:which|what)\s+commit|on\s+(?:which|what)\s+(?:date|day))"
+    r"(?:\s+(?:was|were|has|have|did))?(?:\s+(?:it|they|them|that|this))?(?:\s+(?:been|first|originally))*"
+    r"(?:\s+(?:done|do|did|made|make|wrote|written|write|commit(?:ted)?|author(?:ed)?|land(?:ed)?|happen(?:ed)?))?"
+    r"(?:\s+(?:it|them|that|this|so|(?:the|this|that)\s+(?:commit|change)))?[\s?.!·]*$",
+    re.IGNORECASE,
+)
+"""The end of a question for an event that asks nothing new: a commit has a person and a date."""
+
+
+def without_second_part(text: str) -> str:
+    """Return a question for a person or a date without an end that asks for the other: ", and who wrote it"."""
+    second = _SECOND_PART.search(text)
+    if second is None or second["verb"].lower().removesuffix("ed") not in text[: second.start()].lower():
+        second = _SAME_ASKED.search(text)
+    return text if second is None else f"{text[: second.start()]}{GAP}"
 
 
 def expand_event_wording(text: str) -> str:

@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.engines.deepsearch.question.marks import GAP, Mark, MarkedText
+from sourcelight.engines.deepsearch.question.event_wording import without_second_part
+from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
 from sourcelight.engines.deepsearch.question.phrases import (
     DET,
     TERMS,
@@ -14,6 +15,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_authors,
     take_messages,
     take_paths,
+    take_rename,
     terms_of,
 )
 from sourcelight.engines.deepsearch.question.request import QuestionPaths, Term
@@ -130,22 +132,6 @@ _ARE_PEOPLE = re.compile(
 )
 # "FIXME comments"
 _MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|notes?|markers?))?")
-_SECOND_PART = re.compile(
-    r"(?:,\s*)?\band\s+(?:(?:by\s+)?whom?|when|which\s+(?:author|person|developer))"
-    r"(?:\s+(?:was|were|has|have|did))?(?:\s+(?:it|they|them|that|this))?(?:\s+(?:been|first))*\s+(?P<verb>[a-z]+)"
-    r"(?:\s+(?:it|them|that|this))?[\s?.!·]*$",
-    re.IGNORECASE,
-)
-"""The other half of a question for a person and a date: "…, and who added it"."""
-_SAME_ASKED = re.compile(
-    r"(?:,\s*|\s+)(?:and|&)\s+(?:(?:by\s+)?whom?|when|(?:by\s+)?which\s+(?:author|person|developer)"
-    r"|(?:in|by|with)\s+(?:which|what)\s+commit|on\s+(?:which|what)\s+(?:date|day))"
-    r"(?:\s+(?:was|were|has|have|did))?(?:\s+(?:it|they|them|that|this))?(?:\s+(?:been|first|originally))*"
-    r"(?:\s+(?:done|do|did|made|make|wrote|written|write|commit(?:ted)?|author(?:ed)?|land(?:ed)?|happen(?:ed)?))?"
-    r"(?:\s+(?:it|them|that|this|so|(?:the|this|that)\s+(?:commit|change)))?[\s?.!·]*$",
-    re.IGNORECASE,
-)
-"""The end of a question for an event that asks nothing new: a commit has a person and a date."""
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 _NAMED = re.compile(
@@ -186,14 +172,6 @@ def read_bare_subject(text: str) -> str:
             return words[0] if is_name else ""
 
     return ""
-
-
-def without_second_part(text: str) -> str:
-    """Return a question for a person or a date without an end that asks for the other: ", and who wrote it"."""
-    second = _SECOND_PART.search(text)
-    if second is None or second["verb"].lower().removesuffix("ed") not in text[: second.start()].lower():
-        second = _SAME_ASKED.search(text)
-    return text if second is None else f"{text[: second.start()]}{GAP}"
 
 
 def is_word_of_event(word: str) -> bool:
@@ -346,13 +324,14 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
         return None
 
     if event in {"people", "owner"}:
-        scope = take_paths(marked_text, paths, of_history=event == "people")
-        # "Who owns this" without a path has no subject that can be counted.
-        if event == "owner" and not scope.get("paths"):
-            return None
-        marked_text.remove(_OWNER if event == "owner" else _PEOPLE)
-        marked_text.remove(r"\b(?:is|are|to|made|has|have|ever|file|folder|director(?:y|ies))\b")
-        return {"event": event, **scope}
+        return _of_people(marked_text, event, paths)
+
+    if event == "renamed":
+        rename = take_rename(marked_text, paths)
+        if rename is not None:
+            marked_text.remove(_RENAMED)
+            return {"event": event, "is_last": False, **rename}
+        names = None
 
     if names is None and path is None:
         if event != "changed" or not last:
@@ -376,6 +355,17 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
     marked_text.remove(r"\b(?:first|originally|initially)\b")
     is_last = marked_text.remove(_LAST) is not None
     return {"event": event, "is_last": is_last, **scope}
+
+
+def _of_people(marked_text: MarkedText, event: str, paths: QuestionPaths) -> dict[str, Any] | None:
+    """Read who changed or owns files; None for owners of nothing that can be counted."""
+    scope = take_paths(marked_text, paths, of_history=event == "people")
+    # "Who owns this" without a path has no subject that can be counted.
+    if event == "owner" and not scope.get("paths"):
+        return None
+    marked_text.remove(_OWNER if event == "owner" else _PEOPLE)
+    marked_text.remove(r"\b(?:is|are|to|made|has|have|ever|file|folder|director(?:y|ies))\b")
+    return {"event": event, **scope}
 
 
 def _mark_name(marked_text: MarkedText) -> str:

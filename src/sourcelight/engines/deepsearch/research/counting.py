@@ -39,6 +39,7 @@ _NEUTRAL = frozenset({
     "repo", "repository", "project", "originally", "exactly", "actually", "commit", "change", "date", "version",
     "record", "message", "target", "protocol", "template", "service", "trait", "struct", "enum", "interface",
     "object", "type", "resource", "mixin", "extension", "proc", "procedure", "view", "table", "trigger", "rpc", "task",
+    "they", "we", "out", "since", "thing",
     "namespace", "package", "union", "annotation", "property", "helper", "routine", "someone", "somebody",
 })  # fmt: skip
 """Words beside a name that narrow nothing: the feature `x`, by whom."""
@@ -233,14 +234,15 @@ def _missing(unapplied: Sequence[str], request: FactRequest, inquiry: ResearchRe
     for commit in fact.commits:
         subject_stems |= _stems(commit.subject)
 
+    path_stems = _stems(" ".join(re.findall(r"`([^`]*/[^`]*)`", fact.subject)))
     missing = []
     for word in unapplied:
         # "Who changed the type of x?" asks for less than any change of it.
         is_of_name = re.search(rf"\b{re.escape(word)}\s+of\b", inquiry.question) is not None
-        if word.casefold() in neutral and not is_of_name:
+        if word.casefold() in neutral and (not is_of_name or word == "out"):
             continue
-        # A word of the commit's subject was understood, as far as the commit goes.
-        is_in_subject = _stems(word) <= subject_stems
+        # A word of the commit's subject, or of a path in the sentence, was understood as far as these go.
+        is_in_subject = _stems(word) <= subject_stems | path_stems
         if word not in request.ignored or word.casefold() in _LIMITS or not is_in_subject:
             missing.append(word)
 

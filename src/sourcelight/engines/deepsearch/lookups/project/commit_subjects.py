@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from sourcelight.engines.search.ranking.terms.related_words import short_forms
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, stem
 
 MAX_CHARS = 300
@@ -42,9 +43,6 @@ _MEANINGS: Sequence[tuple[Sequence[str], Sequence[str]]] = (
     (("lower", "reduce", "decrease"), ("lower", "reduce", "decrease")),
 )
 """Verbs of questions, and the verbs of subjects that say the same."""
-SAME: Mapping[str, frozenset[str]] = {
-    stem(verb): frozenset(map(stem, same)) for verbs, same in _MEANINGS for verb in verbs
-}
 _ADDING_TEXT = """
 add introduce implement create write support provide allow enable offer include bring expose define ship start initial
 first new make build
@@ -67,12 +65,6 @@ _WIDER_MEANINGS: Sequence[tuple[str, str]] = (
     ("deprecate", "deprecate"),
     ("replace migrate switch swap move convert port", "replace migrate switch swap move convert port dump use"),
 )
-SIMILAR: Mapping[str, frozenset[str]] = {
-    stem(verb): frozenset(map(stem, same.split())) for verbs, same in _WIDER_MEANINGS for verb in verbs.split()
-}
-"""Verbs of questions, and those of subjects that may say the same of the same object."""
-DIRECTED = frozenset(map(stem, ("replace", "migrate", "switch", "swap", "rename", "move", "convert", "port", "bump")))
-"""Verbs for which it matters which of two names comes first."""
 _LIMITS_TEXT = """
 not no nor none without except never but besides only before after until since last latest lately recently most again
 often why how many other every each all don't doesn't didn't isn't wasn't again back undo
@@ -95,20 +87,35 @@ GENERIC_IF_REMOVED = frozenset(["ci", "configuration", "config", "integration", 
 """Nouns behind a name that is removed or replaced: "Remove Travis configuration" removes Travis."""
 _BESIDE_TEXT = """
 test tests testing spec specs doc docs documentation document readme changelog changes example examples sample demo ci
-workflow lint comment comments typo benchmark benchmarks translation translations badge link icon
+workflow lint comment comments typo benchmark benchmarks translation translations badge link icon note
+notes section mention caveat instruction instructions faq screenshot todo warning entry
 """
 BESIDE = frozenset(_BESIDE_TEXT.split())
 """Things to which something is added, too, or in which it is only written about."""
 _JOINING_TEXT = """
 to for in into on with and via by so that which when as from of using if while instead at during within including or
+about against behind between over under through around without per like than
 """
 JOINING = frozenset(_JOINING_TEXT.split())
 
 
 def stem_of(word: str) -> str:
-    """Return the stem of a word; an option such as ``-q`` stays whole."""
+    """Return the stem of a word, or of what it is short for; an option such as ``-q`` stays whole."""
     lower = word.lower()
-    return lower if lower.startswith("-") else stem(_IRREGULAR.get(lower, lower))
+    return lower if lower.startswith("-") else short_forms(stem(_IRREGULAR.get(lower, lower)))[0]
+
+
+SAME: Mapping[str, frozenset[str]] = {
+    stem_of(verb): frozenset(map(stem_of, same)) for verbs, same in _MEANINGS for verb in verbs
+}
+SIMILAR: Mapping[str, frozenset[str]] = {
+    stem_of(verb): frozenset(map(stem_of, same.split())) for verbs, same in _WIDER_MEANINGS for verb in verbs.split()
+}
+"""Verbs of questions, and those of subjects that may say the same of the same object."""
+DIRECTED = frozenset(
+    map(stem_of, ("replace", "migrate", "switch", "swap", "rename", "move", "convert", "port", "bump"))
+)
+"""Verbs for which it matters which of two names comes first."""
 
 
 def forms_of(word: str) -> frozenset[str]:
@@ -121,7 +128,8 @@ def all_forms_of(word: str) -> frozenset[str]:
     """Return the stems that a word counts as, with those of each word in a name, such as `aba` in `isAbaRouting`."""
     parts = [part.lower() for part in _PARTS.findall(word)]
     pairs = [first + second for first, second in pairwise(parts)]
-    return forms_of(word) | frozenset(stem_of(part) for part in (*parts, *pairs, "".join(parts)))
+    bare_name = word.lower().strip("-.")
+    return forms_of(word) | frozenset(stem_of(part) for part in (*parts, *pairs, "".join(parts), bare_name))
 
 
 @dataclass(frozen=True, slots=True)

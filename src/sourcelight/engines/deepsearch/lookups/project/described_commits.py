@@ -36,10 +36,12 @@ from sourcelight.engines.deepsearch.lookups.project.commit_subjects import (
     stem_of,
 )
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.question.events import WHEN, WHO, without_second_part
+from sourcelight.engines.deepsearch.question.event_wording import without_second_part
+from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
-from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
+from sourcelight.engines.search.ranking.terms.related_words import short_forms
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, stem
 
 _MAX_WORDS = 12
 _MAX_FITTING = 3
@@ -81,12 +83,11 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
         return None
 
     work = Work(FactRequest("lookup"), inquiry, emit)
-    # The stem of a word begins all of its forms.
-    beginning = stem_of(description.longest)
-    common = beginning if description.longest.startswith(beginning) else description.longest[:3]
     arguments: dict[str, Any] = {
-        "repos": work.names, "messageTerms": [f"(?i){escape_regexp(common)}"], "useRegex": True,
-    }  # fmt: skip
+        "repos": work.names,
+        "messageTerms": [f"(?i){escape_regexp(text)}" for text in _beginnings(description.longest)],
+        "useRegex": True,
+    }
     if work.revision:
         arguments["revisions"] = [work.revision]
     try:
@@ -123,6 +124,13 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
         for other in sorted(fitting, key=lambda row: row["commit_date"])[1:]
     ]
     return finding if not finding.notes and is_proven(finding) else None
+
+
+def _beginnings(word: str) -> list[str]:
+    """Return what begins all forms of a word, and those of its short forms."""
+    beginning = stem(word)
+    beginnings = [other for other in short_forms(beginning) if other != beginning]
+    return [beginning if word.startswith(beginning) else word[:3], *beginnings]
 
 
 def _read(text: str) -> _CommitDescription | None:
@@ -165,7 +173,8 @@ def _read(text: str) -> _CommitDescription | None:
 def _verb_of(asks: str, words: Sequence[str]) -> str:
     """Return the verb of a question: its first word if it asks for a person, else its last; empty for none."""
     verbs = [word for word in words if stem_of(word) in SIMILAR or stem_of(word) in _WITHOUT_MEANING]
-    if not re.match(r"\W*when", asks, re.IGNORECASE):
+    is_passive = re.match(r"\W*(?:when|since|(?:in|on|at)\b)", asks, re.IGNORECASE) is not None
+    if not is_passive:
         return words[0]
     return verbs[-1] if verbs else ""
 
@@ -180,17 +189,25 @@ def _names(subject: str, description: _CommitDescription) -> bool:
     """Return whether the object of a subject is what a question describes, with a similar verb and maybe more words."""
     line = SubjectLine.read(subject)
     objects = description.objects
-    if line is None or not objects or (len(objects) == 1 and description.is_exact):
+    if line is None or not objects:
         return False
 
     lower_words = [match[0].lower() for match in line.words]
+    unnamed_words = {
+        word for word in lower_words if word not in GENERIC and word not in _VERB_FORMS and stem_of(word) not in objects
+    }
+    if len(objects) == 1 and description.is_exact and unnamed_words:
+        # One word of prose is the object only if the subject has no other.
+        return False
+
     if any(word in LIMITS for word in lower_words) or re.match(
         r"(?:re-?)?(?:revert|apply|merge|wip)\b", subject, re.IGNORECASE
     ):
         return False
 
     verb = next((form for form in line.forms[0] if form in _SUBJECT_VERBS), "")
-    verb = "" if re.search(r"(?:er|or|tion|ment)$", lower_words[0]) is not None else verb
+    is_noun = re.search(r"(?:er|or|tion|ment)$", lower_words[0]) is not None and lower_words[0] not in _VERB_FORMS
+    verb = "" if is_noun else verb
     if not _means(description, verb, line):
         return False
 
@@ -248,6 +265,7 @@ cleanup simplify extract split merge test check ensure show hide render print lo
 pass mark expose export adapt adjust tweak format lint release prepare publish tag note clarify reword explain pin
 unpin lock unlock restore keep let accept reject validate verify detect parse generate
 """
+_VERB_FORMS = frozenset(_SUBJECT_VERBS_TEXT.split())
 _SUBJECT_VERBS = frozenset(map(stem_of, _SUBJECT_VERBS_TEXT.split()))
 """Words that are verbs at the beginning of a subject; a subject that begins with another one may have none."""
 

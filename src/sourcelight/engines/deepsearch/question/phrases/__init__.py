@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.question.phrases.commits import (
     take_messages,
     take_range,
 )
-from sourcelight.engines.deepsearch.question.phrases.paths import take_paths
+from sourcelight.engines.deepsearch.question.phrases.paths import take_paths, take_rename
 from sourcelight.engines.deepsearch.question.phrases.terms import (
     CALL,
     DET,
@@ -37,5 +37,6 @@ __all__ = [
     "take_messages",
     "take_paths",
     "take_range",
+    "take_rename",
     "terms_of",
 ]

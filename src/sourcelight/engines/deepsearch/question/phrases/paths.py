@@ -95,6 +95,26 @@ def take_paths(
     return fields
 
 
+# "⟨P0⟩ to ⟨P1⟩", "was ⟨P0⟩ moved to ⟨N1⟩"
+_RENAMED_TO = re.compile(
+    r"(?P<old>⟨P\d+⟩)(?:\s+file)?[\s·]+(?:(?:was|were|been|got|get)\s+)*(?:(?:renamed|moved|changed)\s+)?"
+    r"(?:in)?to\s+(?:the\s+)?(?P<new>⟨[NPQ]\d+⟩)",
+    re.IGNORECASE,
+)
+
+
+def take_rename(marked_text: MarkedText, question_paths: QuestionPaths) -> dict[str, Any] | None:
+    """Take the two names of a rename: the former path is the subject, and `value` the new name; None without both."""
+    text = marked_text.text
+    match = _RENAMED_TO.search(text)
+    if match is None:
+        return None
+
+    new_name = marked_text.text_of(match["new"])
+    marked_text.text = f"{text[: match.end('old')]} {text[match.end() :]}"
+    return {"value": new_name, **take_paths(marked_text, question_paths, of_history=True, removed=True)}
+
+
 @dataclass(frozen=True, slots=True)
 class _NamedPath:
     """A path that a question names: its name in the text, which is empty for one of a list, and its files."""

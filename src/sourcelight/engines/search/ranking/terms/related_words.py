@@ -105,6 +105,22 @@ def related_terms(terms: Mapping[str, float]) -> dict[str, float]:
     return weights
 
 
+def short_forms(term: str) -> tuple[str, ...]:
+    """Return the terms of a word and its short forms, the whole word first; the term alone for a word without any."""
+    return _groups().get(term, (term,))
+
+
+@functools.lru_cache(maxsize=1)
+def _groups() -> Mapping[str, tuple[str, ...]]:
+    """Return the group of each term that is a word with short forms, or one of these; of several, the first."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for text in _SHORT_FORMS.split(","):
+        terms = tuple(dict.fromkeys(stem(word) for word in text.split()))
+        for term in terms:
+            groups.setdefault(term, terms)
+    return groups
+
+
 @functools.lru_cache(maxsize=1)
 def _table() -> Mapping[str, Collection[str]]:
     """Return the related terms of each term."""
