@@ -53,6 +53,11 @@ def test_modifiers_count_if_a_question_asks_for_existence() -> None:
     assert without_modifiers(["endless"], words, "Is there an endless loop?") == ("endless",)
     assert without_modifiers(["XQuery"], words, "Why does XQuery make a loop?") == ("XQuery",)
     assert without_modifiers(["websockets"], ["websockets"], "How does it handle websockets?") == ("websockets",)
+    # A word of the form of a question, or a verb with other names, is no subject.
+    words = ["label", "name", "legal"]
+    assert without_modifiers(["legal"], words, "Where do we check that a label's name is legal?") == ()
+    assert without_modifiers(["wipe", "unless"], ["wipe", "unless", "site"], "Does it wipe the site unless told?") == ()
+    assert without_modifiers(["docker"], ["docker", "picker"], "Is there a picker for docker?") == ("docker",)
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,17 @@ _OF_EXISTENCE = re.compile(
 )
 """Questions whether something exists, or where it is."""
 
-_MAX_MODIFIERS = 0.34
-"""Share of the words of a question that may describe its subject: the files must have the subject itself."""
+_YES_OR_NO = re.compile(
+    r"^\W*(?:is|are|does|do|did|can|could|has|have|will)\b|\b(?:is|are) there\b|^\W*any\b", re.IGNORECASE
+)
+"""Questions whether something exists or holds."""
+
+_CONDITION = re.compile(r"\b(?:unless|otherwise|if|when|by default|out of the box)\b", re.IGNORECASE)
+_MAIN_VERB = re.compile(
+    r"\W*(?:does|do|did|can|could|will)\s+(?:(?:the|this|it|we|they|i)\s+)?(?:[\w./-]+\s+){0,2}?(?P<verb>[a-z]+)\b",
+    re.IGNORECASE,
+)
+"""A question for what something does, which may be called otherwise."""
 
 _OF_FORM_TEXT = """
 outside inside within beyond besides beside apart aside except excluding including upper lower bound bounds overall
@@ -145,16 +154,20 @@ def without_modifiers(absent: Sequence[str], words: Sequence[str], question: str
     absent = [word for word in absent if word not in _OF_FORM]
     # A word of prose beside a name that files have only describes it, unless the question is for that word.
     has_name = any(is_name(word) and word not in absent for word in words)
-    if _OF_EXISTENCE.search(question) is not None:
-        return tuple(word for word in absent if not has_name or is_name(word) or _is_sought(word, question))
+    if _YES_OR_NO.search(question) is not None:
+        has_condition = _CONDITION.search(question) is not None
+        verb = _MAIN_VERB.match(question)
+        return tuple(
+            word
+            for word in absent
+            if is_name_in(word, question)
+            or _is_sought(word, question)
+            or not (has_name or has_condition or (verb is not None and verb["verb"] == word))
+        )
 
-    prose = [word for word in absent if word.islower() and not is_name(word)]
-    # A name that files have is what such a question is about.
-    has_subject = any(is_name(word) and word not in absent for word in words)
-    if len(prose) > len(set(words)) * _MAX_MODIFIERS and not has_subject:
-        return tuple(absent)
-
-    return tuple(word for word in absent if word not in prose)
+    # What another question asks for has other words, too; a missing one says nothing of these.
+    is_subject_absent = all(word in absent or word in _OF_FORM for word in words) and not has_name
+    return tuple(word for word in absent if is_subject_absent or is_name_in(word, question) or not word.islower())
 
 
 def _is_sought(word: str, question: str) -> bool:
