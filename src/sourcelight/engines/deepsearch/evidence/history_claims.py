@@ -11,12 +11,15 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         (
             "The newest tag is `…`, of the commit by …", "The newest tags are …, of the commit by …",
             "The tag before `…` is `…`, of the commit by …", "The commit “…” is by …",
+            "The first tag that contains the commit “…” by … is `…`, of …",
         ),
         "commit",
         "No other tag names a commit with a later committer date. Tags of one date are named together. The tag before "
-        "the newest one is the newest that its history contains. A quoted subject has all words of the question.",
+        "the newest one is the newest that its history contains. A quoted subject has all words of the question. No "
+        "tag with an earlier date contains the commit.",
         INSTEAD_OF_SENTENCE,
-        ("releases.find_newest_tag", "releases.find_previous_tag", "described_commits.find_described_commit"),
+        ("releases.find_newest_tag", "releases.find_previous_tag", "described_commits.find_described_commit",
+         "releases.find_first_tag"),
     ),
     Claim(
         ("No searched file has `…`: …", "No: no line of `…` has `…`"),

@@ -87,6 +87,11 @@ stop(?:ped)? supporting|end(?:ed)? support for|quit supporting|cease[ds]? to sup
 become|became|turn(?:ed)? into|(?:get |got )?(?:renamed|called|changed) (?:in)?to|moved (?:in)?to|start being called
 """,
     "TO": "(?:in)?to",
+    "RELEASE": "(?:which|what) (?:release|version|tag)",
+    "OFFERING": r"""
+to (?:have|contain|include|ship(?: with)?|support|get|offer|come with|bring|provide)
+that (?:had|has|have|contained|contains|included|includes|shipped|supported|supports|came with)
+""",
     "IS": "is|are|was|were|has|have",
 }
 """Phrases for the words in capitals of the forms: any of those between bars or on several lines."""
@@ -145,6 +150,25 @@ WHO CONTRIBUTED X => WHO added X
 whose (?:idea|work|doing|contribution|brainchild|baby|fault|code) (?:IS) (?:it to add )?X => who added X
 """
 """A form and its rewriting a line. X and Y stand for subjects, OLD, NEW and NAME for single words."""
+_RELEASE_FORMS_TEXT = """
+(?:in )?RELEASE (?:first|originally) (?:had|has|contained|included|shipped(?: with)?|came with|got|supported) X => \
+who added X
+(?:in )?RELEASE (?:first )?(?:introduced|added|brought(?: in)?) X => who added X
+RELEASE (?:was|is) (?:the )?first (?:one )?(?:OFFERING|with) X => who added X
+(?:which|what) (?:was|is) the first (?:release|version|tag) (?:OFFERING|with) X => who added X
+(?:since|as of|from) RELEASE (?:do we have|(?:is|are) there|does it (?:have|support)|can (?:we|you|i) use) X => \
+who added X
+(?:since|as of|from) RELEASE (?:IS) X (?:been )?(?:available|supported|there|included|around|in) => who added X
+(?:(?:in|with) )?RELEASE (?:was|were) X (?:first )?(?:added|introduced|included|shipped|released|implemented) => \
+who added X
+(?:(?:in|with) )?RELEASE did X (?:first )?COME => who added X
+(?:(?:in|with) )?RELEASE (?:was|were) support for X GONE => who dropped support for X
+(?:(?:in|with) )?RELEASE (?:was|were) X GONE => who removed X
+(?:(?:in|with) )?RELEASE did X GO => who removed X
+RELEASE (?:dropped|ended|removed) support for X => who dropped support for X
+RELEASE (?:removed|dropped|deleted|REMOVED) X => who removed X
+"""
+"""Questions for a release, and those for the commit that it has to contain."""
 _SLOTS = {
     "X": r"(?P<x>\S.*?)",
     "Y": r"(?P<y>\S.*?)",
@@ -179,6 +203,7 @@ def _phrases(word: str) -> str:
 
 
 _FORMS = tuple(_compile(form) for form in (*_FORMS_TEXT.strip().split("\n"), _MADE))
+_RELEASE_FORMS = tuple(_compile(form) for form in _RELEASE_FORMS_TEXT.strip().split("\n"))
 _ASKED_AGAIN = re.compile(
     r"(?:,\s*|\s+)(?:and|&|or)\s+(?:why|what\s+for|for\s+what\s+reason|how\s+come|(?:by\s+)?whom?|when"
     r"|(?:(?:in|on|at|with|by)\s+)?(?:what|which)\s+(?:day|date|commit|year|month|author|person|pr))"
@@ -252,6 +277,18 @@ def expand_event_wording(text: str) -> str:
             return _rewrite(match, template)
 
     return shorter if shorter != text.strip().rstrip(" ?.!") and _EVENT.match(shorter) is not None else text
+
+
+def event_of_release(text: str) -> str:
+    """Return the question for the commit that a question for a release is about; empty for other questions."""
+    if len(text) > MAX_CHARACTERS:
+        return ""
+    words = _FILLERS.sub("", text.strip().rstrip(" ?.!")).strip(f" ,{GAP}")
+    for pattern, template in _RELEASE_FORMS:
+        match = pattern.fullmatch(words)
+        if match is not None:
+            return _rewrite(match, template)
+    return ""
 
 
 def _rewrite(match: re.Match[str], template: str) -> str:

@@ -26,9 +26,10 @@ from sourcelight.engines.deepsearch.lookups.absence.words import (
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
 from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit
+from sourcelight.engines.deepsearch.lookups.project.releases import find_first_tag
 from sourcelight.engines.deepsearch.lookups.project.subject_paths import name_subject_path, names_kind_of_path
 from sourcelight.engines.deepsearch.places.name_marks import mark_names
-from sourcelight.engines.deepsearch.question.event_wording import expand_event_wording
+from sourcelight.engines.deepsearch.question.event_wording import event_of_release, expand_event_wording
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.translation import read_foreign_question
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
@@ -184,11 +185,33 @@ def _answer_by_facts(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     if analysis is not None:
         return analysis
 
+    release = _find_release(inquiry, emit)
+    if release is not None:
+        return release
+
     inquiry = mark_names(inquiry, emit)
     finding = find_lookup(inquiry, emit)
     if finding is not None:
         return FactsDraft(write_finding(finding, inquiry), is_whole=True)
+    return _answer_by_history(inquiry, emit)
 
+
+def _find_release(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
+    """Answer which release first had something by the first tag with the commit that added it."""
+    event = event_of_release(inquiry.words)
+    if not event:
+        return None
+
+    result = _answer_by_history(mark_names(inquiry.with_words(event), emit), emit)
+    commits = [item for item in result.draft.ledger.items if isinstance(item, CommitEvidence)]
+    if not commits or not _is_stated(result):
+        return None
+    finding = find_first_tag(inquiry, commits[0], emit)
+    return None if finding is None else FactsDraft(write_finding(finding, inquiry), is_whole=True)
+
+
+def _answer_by_history(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
+    """Answer by a count, by the commit that a question describes, or by the file or directory that it describes."""
     inquiry = inquiry.with_words(expand_event_wording(inquiry.words))
     of_path = _count_of_path(inquiry, emit) if names_kind_of_path(inquiry.words) else None
     if of_path is not None:

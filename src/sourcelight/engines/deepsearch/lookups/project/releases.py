@@ -6,16 +6,25 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from sourcelight.core.batches import CommitId
+from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
 from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
+from sourcelight.repos import is_ancestor
 
 _MAX_TAGS, _MAX_COMMITS = 5, 10
-_CANDIDATE = re.compile(r"\d[-_.]?(?:rc|alpha|beta|a|b|pre|preview|dev|snapshot|m)[-_.]?\d*$", re.IGNORECASE)
+_CANDIDATE = re.compile(r"\d[-_.]?(?:rc|alpha|beta|a|b|pre|preview|dev|snapshot|m|nightly)[-_.]?\d*$", re.IGNORECASE)
+_MAX_READ_TAGS = 5_000
+"""Tags of a repository that are read to find the first one with a commit."""
+_MAX_COMPARED = 300
+"""Tags whose history is searched for the commit, the earliest first: each takes a walk from the tag to the commit."""
 _MAX_ANCESTORS = 20
 """Maximum tags among which the one before the newest is looked for."""
 
@@ -159,3 +168,50 @@ def has_recent_commits(work: Work) -> bool:
     """Return whether a searched repository has a commit of the last twelve months."""
     arguments = {"repos": work.names, "after": "12 months ago", "count": 1}
     return bool(work.call("commit_search", arguments, changes=False).table.num_rows)
+
+
+def find_first_tag(inquiry: ResearchRequest, evidence: CommitEvidence, emit: Emit) -> Finding | None:
+    """Return the first tag, by the date of its commit, that contains a commit; None without any."""
+    work = Work(FactRequest("lookup"), inquiry, emit)
+    target = next((item for item in work.targets if item.repository.name == evidence.repository), None)
+    if target is None or target.repository.kind != "git":
+        return None
+
+    lookup: dict[str, Any] = {"repos": [evidence.repository], "revisions": [evidence.commit], "count": 1}
+    arguments: dict[str, Any] = {"repo": evidence.repository, "kind": "tag", "limit": _MAX_READ_TAGS}
+    try:
+        commits = work.call("commit_search", lookup, changes=False).table.to_pylist()
+        answer = work.call("list_refs", arguments)
+    except (ToolError, QueryError, RepositoryError, UnsupportedTool):
+        inquiry.context.cancellation.check()
+        return None
+
+    if not commits or not answer.complete:
+        return None
+
+    commit = commits[0]
+    tags = [row for row in answer.table.to_pylist() if row["commit_date"] is not None]
+    # A tag of an earlier date doesn't contain the commit, unless a clock was wrong: then another tag is named.
+    later = [row for row in reversed(tags) if row["commit_date"] >= commit["commit_date"]]
+    containing = []
+    for row in later[:_MAX_COMPARED]:
+        inquiry.context.cancellation.check()
+        if is_ancestor(target.repository, CommitId(evidence.commit), CommitId(row["commit"])):
+            containing.append(row)
+            if _CANDIDATE.search(row["name"]) is None:
+                break
+
+    if not containing:
+        return None
+
+    first, final = containing[0], containing[-1]
+    text = f"The first tag that contains the commit “{inline(commit['subject'])}” by {byline(commit)} is "
+    text += f"{code(first['name'])}, of {first['commit_date']:%Y-%m-%d}"
+    if final is not first and _CANDIDATE.search(final["name"]) is None:
+        text += f"; the first without a suffix such as rc1 is {code(final['name'])}, of {final['commit_date']:%Y-%m-%d}"
+    finding = Finding(Statement(text, (evidence_of(commit),)), "tag", queries=[format_call("list_refs", arguments)])
+    finding.method.append(
+        "Tags are ordered by the date of their commit. The history of the tag has the commit, and that of no earlier "
+        "tag does. A release without a tag isn't known here."
+    )
+    return finding
