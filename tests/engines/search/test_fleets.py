@@ -93,7 +93,7 @@ def small_units(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(shard, "SHARD_BYTES", 400)
     monkeypatch.setattr(fleet_tables, "LOOKUPS_UNFILTERED", 0)
     monkeypatch.setattr(scan_corpus, "MIN_SHARDS", 1)
-    monkeypatch.setattr(fleet_tables, "TEXTS_WITHOUT_UNITS", request.param)
+    monkeypatch.setattr(fleet_tables.TablePace, "texts", lambda _: request.param)
 
 
 BATCHES = BatchLimits(first_units=2, exhaustive_units=2, max_units=8, max_documents=2)

@@ -13,6 +13,7 @@ from sourcelight.core.patterns.alternative_texts import alternative_texts
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import FileFilter
 from sourcelight.engines.search.index import fleet_tables, unit_table
+from sourcelight.engines.search.index.fleet_tables import TEXTS_WITHOUT_UNITS, TEXTS_WORTH_UNITS, TablePace
 from sourcelight.engines.search.index.postings import literal_keys
 from sourcelight.engines.search.index.quads import literal_quads
 from sourcelight.engines.search.index.shard import LooseShard, Shard
@@ -25,6 +26,14 @@ WORDS = (
     *("contribute", "distributed", "CONTRIBUTOR", "license", "Licensor", "mint", "minimum", "printing", "a1b2c3"),
     *("foo", "foobar", "oof", "naïve_word", "foo.bar()", "x", "(", " ", "\n", "\n\n", "\t", "brea\u212as", "raft"),
 )
+
+
+@pytest.fixture(autouse=True)
+def own_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no table of another test make one wait."""
+    monkeypatch.setattr(fleet_tables, "pace", TablePace())
+
+
 PATTERNS = [
     *(
         compile_pattern(word, kind="literal", case_sensitive=case_sensitive)
@@ -168,3 +177,34 @@ def test_few_shards_and_loose_documents_have_no_table(corpus: Corpus, monkeypatc
     shards: list[Shard] = [*corpus.shards, loose]
     assert has_table(corpus.shards)
     assert not has_table(shards)
+
+
+def test_tables_that_serve_few_texts_make_the_next_one_wait() -> None:
+    pace = TablePace()
+    assert pace.texts() == TEXTS_WITHOUT_UNITS
+    waits = []
+    for served in (0, 0, 50, TEXTS_WORTH_UNITS, 0, *[1] * 9):
+        pace.start([served])
+        waits.append(pace.texts())
+    assert waits[:6] == [32, 64, 128, 32, 32, 64]
+    assert waits[-1] == fleet_tables.MAX_TEXTS_WITHOUT_UNITS
+
+
+def test_a_table_counts_the_texts_that_it_serves(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet_tables, "TEXTS_WORTH_UNITS", 5)
+
+    def made_after() -> int:
+        tables = Corpus(corpus.members).tables
+        assert tables is not None
+        count = 0
+        while tables.units is None:
+            count += 1
+        return count
+
+    # The table that made this number known has served a text.
+    assert [made_after() for _ in range(4)] == [32, 32, 64, 128]
+    tables = Corpus(corpus.members).tables
+    assert tables is not None
+    served = [tables.units for _ in range(256 + 5)]
+    assert served[-1] is not None
+    assert made_after() == 32

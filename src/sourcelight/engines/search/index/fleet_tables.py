@@ -23,8 +23,43 @@ MAX_SHARDS = 64
 LOOKUPS_UNFILTERED = 2
 """Texts looked up in new shards before their table of trigrams is made."""
 
-TEXTS_WITHOUT_UNITS = 32
-"""Texts looked up in new shards before their table of units is made, in the time that two hundred texts save."""
+TEXTS_WITHOUT_UNITS, MAX_TEXTS_WITHOUT_UNITS = 32, 1024
+"""Texts looked up in new shards before their table of units is made; more where such tables were of little use."""
+
+TEXTS_WORTH_UNITS = 200
+"""Texts that save as much time with a table of units as it takes to make: 0.1 s for 250 MB of text."""
+
+
+class TablePace:
+    """Decides after how many texts shards get a table of units. Safe to share between threads.
+
+    After a commit, a corpus has other shards and needs another table. Where there are commits all the time, tables
+    would never save the time that they take, so one that has served few texts makes the next one wait longer.
+    """
+
+    def __init__(self) -> None:
+        self._texts = TEXTS_WITHOUT_UNITS
+        # The texts that the last table has served; None before the first one.
+        self._served: list[int] | None = None
+
+    def texts(self) -> int:
+        """Return how many texts new shards wait for."""
+        if self._served is None:
+            return TEXTS_WITHOUT_UNITS
+        # The last table may still serve texts, so it is asked now and not when the next one is made.
+        if self._served[0] >= TEXTS_WORTH_UNITS:
+            self._texts = TEXTS_WITHOUT_UNITS
+        return self._texts
+
+    def start(self, served: list[int]) -> None:
+        """Record a new table, with a list of one number: the texts that it has served, which grows."""
+        if self._served is not None and self._served[0] < TEXTS_WORTH_UNITS:
+            self._texts = min(2 * self._texts, MAX_TEXTS_WITHOUT_UNITS)
+        self._served = served
+
+
+pace = TablePace()
+"""The pace of this process."""
 
 
 class FleetTables:
@@ -43,6 +78,8 @@ class FleetTables:
         self._unit_base = unit_base
         self._lookups = 0
         self._texts = 0
+        self._wait = pace.texts()
+        self._served = [0]
 
     def shards_with(self, trigrams: list[int]) -> Sequence[int]:
         """Return the numbers of the shards, ascending, that hold all of these trigrams, or may hold them."""
@@ -56,10 +93,11 @@ class FleetTables:
     @property
     def units(self) -> UnitTable | None:
         """Bitmaps of all units; None for very many units, and for the first texts."""
-        # Makes a table of 250 MB of text in 90 ms. Repositories that change all the time never get so far.
-        if self._texts < TEXTS_WITHOUT_UNITS:
+        if self._texts < self._wait:
             self._texts += 1
             return None
+        # Not exact with several threads, and need not be.
+        self._served[0] += 1
         return self._units
 
     @functools.cached_property
@@ -68,7 +106,10 @@ class FleetTables:
 
     @functools.cached_property
     def _units(self) -> UnitTable | None:
-        return UnitTable(self._shards, self._unit_base) if has_table(self._shards) else None
+        if not has_table(self._shards):
+            return None
+        pace.start(self._served)
+        return UnitTable(self._shards, self._unit_base)
 
 
 class ShardFilter:
