@@ -9,9 +9,9 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.explanations.question import read_explanation
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate, AskedFile
 from sourcelight.engines.deepsearch.passages.misfits import is_misfit
-from sourcelight.engines.deepsearch.passages.question import read_explanation
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
 from sourcelight.testing import RepositoryBuilder

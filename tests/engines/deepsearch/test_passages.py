@@ -11,7 +11,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.passages.question import read_explanation
+from sourcelight.engines.deepsearch.explanations.question import read_explanation
 from sourcelight.engines.deepsearch.source.comments import MAX_LINES, prose_lines
 from sourcelight.engines.deepsearch.source.paragraphs import comment_paragraphs, document_paragraphs
 from sourcelight.engines.execution import LocalEngine

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion
+from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion
 from sourcelight.engines.deepsearch.source.comments import MAX_LINE_CHARACTERS, MAX_LINES, has_prose_marks
 from sourcelight.engines.deepsearch.source.documents import has_links_alone
 from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, TAB_SIZE, indent_width

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate, AskedFile, has_words, read_candidates
-from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
 

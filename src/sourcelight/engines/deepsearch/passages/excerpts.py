@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
+from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
 from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage
-from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion
 
 _MIN_OWN, _MIN_NEAR = 0.3, 0.6
 """Shares of the question's weight from which a passage is shown before ranked definitions."""

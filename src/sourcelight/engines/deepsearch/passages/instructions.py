@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
-from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion
 
 _MAX_EXTRA = 1
 """Words of its own that a sentence may have between two words of the question, such as an adjective."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion, count_negations
+from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
-from sourcelight.engines.deepsearch.passages.question import ExplanationQuestion, count_negations
-from sourcelight.engines.deepsearch.places.subject import Subject
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 _DIRECTION = re.compile(

@@ -9,11 +9,11 @@ from typing import Any
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
-from sourcelight.engines.deepsearch.places.subject import Subject
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
-from sourcelight.engines.deepsearch.places.subject import Subject
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import stem

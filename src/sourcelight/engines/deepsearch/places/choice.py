@@ -10,6 +10,12 @@ from typing import Any
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage
+from sourcelight.engines.deepsearch.explanations.subject import (
+    Subject,
+    asks_environment,
+    names_to_compare,
+    read_subject,
+)
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.places.assigned_values import find_values
 from sourcelight.engines.deepsearch.places.build_files import (
@@ -20,7 +26,6 @@ from sourcelight.engines.deepsearch.places.build_files import (
     may_be_built,
 )
 from sourcelight.engines.deepsearch.places.code_lines import find_environment, find_named
-from sourcelight.engines.deepsearch.places.subject import Subject, asks_environment, names_to_compare, read_subject
 from sourcelight.engines.deepsearch.redaction import is_hidden_file, redact
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import RankQuery

@@ -19,12 +19,12 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, reader_of, whole_name
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, split_name
-from sourcelight.engines.deepsearch.places.subject import Subject
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE
 
 _MAX_ROWS = 20_000

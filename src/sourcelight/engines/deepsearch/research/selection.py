@@ -23,16 +23,16 @@ from sourcelight.engines.deepsearch.evidence.surroundings import (
     find_asked_definitions,
     paragraph_of,
 )
+from sourcelight.engines.deepsearch.explanations.question import read_explanation
+from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
 from sourcelight.engines.deepsearch.passages.choice import choose_passages
 from sourcelight.engines.deepsearch.passages.entries import state_entry
 from sourcelight.engines.deepsearch.passages.excerpts import show_passages
-from sourcelight.engines.deepsearch.passages.question import read_explanation
 from sourcelight.engines.deepsearch.passages.sections import state_section
 from sourcelight.engines.deepsearch.passages.statement import state_passage
 from sourcelight.engines.deepsearch.places.choice import find_places
-from sourcelight.engines.deepsearch.places.subject import Subject
 from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.layout import HOW, Findings

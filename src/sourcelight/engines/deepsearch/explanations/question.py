@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.places.subject import Subject
+from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
