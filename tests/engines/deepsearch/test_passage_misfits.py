@@ -9,11 +9,9 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.explanations.misfits import is_misfit
 from sourcelight.engines.deepsearch.explanations.question import read_explanation
-from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate, AskedFile
-from sourcelight.engines.deepsearch.passages.misfits import is_misfit
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.search import Target
 from sourcelight.testing import RepositoryBuilder
 
 KILN = '''"""Fire pots in a kiln."""
@@ -131,7 +129,7 @@ def test_a_sentence_that_says_something_else_is_not_stated(engine: LocalEngine, 
 def test_a_misfit_is_told_by_roles_limits_and_names(question: str, text: str, *, is_other: bool) -> None:
     explanation = read_explanation(question, {})
     assert explanation is not None
-    assert is_misfit(_candidate(text), explanation) == is_other
+    assert is_misfit(text, "", "", explanation) == is_other
 
 
 @pytest.mark.parametrize("text", ["to " * 400, "if " * 400, "a, " * 400, "(" * 900, "size to _size " * 60])
@@ -139,15 +137,5 @@ def test_hostile_sentences_take_little_time(text: str) -> None:
     explanation = read_explanation("Which method converts the size to _size if it is empty?", {})
     assert explanation is not None
     started_s = time.process_time()
-    is_misfit(_candidate(text), explanation)
+    is_misfit(text, "", "", explanation)
     assert time.process_time() - started_s < 1.0
-
-
-def _candidate(text: str) -> AnswerCandidate:
-    file = AskedFile(_no_target(), "a.py", [text], [], "code", 1.0)
-    return AnswerCandidate(file, "comment", text, 1, 1)
-
-
-def _no_target() -> Target:
-    # No rule reads the repository of a sentence.
-    return Target.__new__(Target)

@@ -220,6 +220,14 @@ class AnswerCandidate:
     far_text: str = ""
     conditions: tuple[int, ...] = ()
 
+    @property
+    def following(self) -> str:
+        """The next sentence of its paragraph; empty without one."""
+        texts = [sentence.text for sentence in self.paragraph.sentences] if self.paragraph is not None else []
+        if self.text not in texts:
+            return ""
+        return next(iter(texts[texts.index(self.text) + 1 :]), "")
+
 
 def read_candidates(file: AskedFile, explanation: ExplanationQuestion) -> Iterator[AnswerCandidate]:
     """Yield the sentences and statements of a file that have a word of the question."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.explanations.misfits import is_misfit
 from sourcelight.engines.deepsearch.explanations.question import MIN_SHARE, ExplanationQuestion, count_negations
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.markdown import inline
@@ -19,7 +20,6 @@ from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
 from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage
 from sourcelight.engines.deepsearch.passages.excerpts import cite, quote_candidate
 from sourcelight.engines.deepsearch.passages.instructions import does_what_is_asked, gives_instruction, is_personal
-from sourcelight.engines.deepsearch.passages.misfits import is_misfit
 
 _MIN_TERMS, _MIN_TERMS_WITHOUT_NAME = 2, 3
 """Words of a question below which a sentence may have all of them by chance; a name of code is no chance."""
@@ -86,7 +86,7 @@ def state_passage(
 
     # Only now: a sentence that is refused is still a rival of the others.
     candidate = answering[0]
-    if is_misfit(candidate, explanation):
+    if is_misfit(candidate.text, candidate.unit, candidate.following, explanation):
         return None
 
     evidence = cite(texts, candidate)

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.explanations.misfits import is_misfit
+from sourcelight.engines.deepsearch.explanations.question import read_explanation
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.definitions.search import state_definitions
@@ -32,6 +34,9 @@ _MIN_CONCEPTS = 2
 _MAX_EXTRA = 1
 """Words of a name that a description lacks: with more, the name is of something narrower."""
 _MAX_QUOTE = 300
+_TAIL_CHARACTERS = 20
+"""Characters at the end of a sentence that tell where the next one begins."""
+
 _CLAUSE = re.compile(r"\s(?:which|whether|how|when|where|if)\s", re.IGNORECASE)
 """A clause that says what is sought, so that the words before it are not enough."""
 
@@ -55,7 +60,23 @@ def find_described_place(work: Work) -> Finding | None:
         # Where a definition elsewhere fits as well, none of both is the only one.
         is_rivaled = definition is not None and definition.path != file.path
         return None if is_rivaled else _state_file(texts, file, files, description)
-    return None if definition is None else _state_definition(work, texts, definition, description)
+    if definition is None or _has_misfit(work, texts, definition, description):
+        return None
+    return _state_definition(work, texts, definition, description)
+
+
+def _has_misfit(work: Work, texts: FileTexts, item: PlaceCandidate, description: Description) -> bool:
+    """Return whether the sentence that would be quoted says something else of the same things.
+
+    A description is a set of words. "Remove the shards before firing" has those of "removes the shards after firing".
+    """
+    sentence, explanation = item.sentence, read_explanation(work.inquiry.words, {})
+    if sentence is None or explanation is None or not description.required <= item.by_text:
+        return False
+
+    lines = texts.lines(item.target, item.path)[sentence.begin_line - 1 : sentence.end_line + 1]
+    following = " ".join(" ".join(lines).split()).partition(sentence.text[-_TAIL_CHARACTERS:])[2]
+    return is_misfit(sentence.text, item.name, following, explanation)
 
 
 def find_described_name(work: Work) -> str:

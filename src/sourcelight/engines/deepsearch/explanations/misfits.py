@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion, count_negations
 from sourcelight.engines.deepsearch.explanations.subject import Subject
-from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 _DIRECTION = re.compile(
@@ -48,15 +47,29 @@ _EXCEPTION = re.compile(
 """The beginning of a sentence that limits the one before it."""
 
 
-def is_misfit(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> bool:
-    """Return whether a sentence says something else of the things that a question names."""
+def is_misfit(text: str, unit: str, following: str, explanation: ExplanationQuestion) -> bool:
+    """Return whether a sentence says something else of the things that a question names.
+
+    Parameters
+    ----------
+    text
+        The sentence.
+    unit
+        The definition that it describes; empty if unknown.
+    following
+        The text behind it, which may begin with an exception.
+    explanation
+        The question.
+    """
+    text_and_unit = f"{text} {unit}"
     return (
-        _exchanges_sides(candidate.text, explanation)
-        or lacks_limits(f"{candidate.text} {candidate.unit}", explanation)
-        or _has_part_of_name(candidate, explanation)
-        or _is_limited_below(candidate)
-        or (explanation.kind == "which" and not _describes_as_asked(candidate.text, explanation))
-        or (explanation.kind in {"happens", "when"} and _has_object_clause(candidate.text))
+        _exchanges_sides(text, explanation)
+        or lacks_limits(text_and_unit, explanation)
+        or _has_part_of_name(text_and_unit, explanation)
+        # A quotation of one sentence would leave it out.
+        or _EXCEPTION.match(following) is not None
+        or (explanation.kind == "which" and not _describes_as_asked(text, explanation))
+        or (explanation.kind in {"happens", "when"} and _has_object_clause(text))
     )
 
 
@@ -87,24 +100,14 @@ def lacks_limits(text: str, explanation: ExplanationQuestion) -> bool:
     return not limits <= words or not nouns <= {stem(word) for word in words}
 
 
-def _has_part_of_name(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> bool:
+def _has_part_of_name(text: str, explanation: ExplanationQuestion) -> bool:
     """Return whether a name of the question occurs only within a longer one, such as `_size` for `size`."""
-    text = f"{candidate.text} {candidate.unit}".lower()
+    text = text.lower()
     for name in explanation.names:
         whole_name = re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", text)
         if whole_name is None and name.lower() in text:
             return True
     return False
-
-
-def _is_limited_below(candidate: AnswerCandidate) -> bool:
-    """Return whether the next sentence names an exception, which a quotation of one sentence would leave out."""
-    sentences = candidate.paragraph.sentences if candidate.paragraph is not None else ()
-    texts = [sentence.text for sentence in sentences]
-    if candidate.text not in texts:
-        return False
-    following = texts[texts.index(candidate.text) + 1 :]
-    return bool(following) and _EXCEPTION.match(following[0]) is not None
 
 
 def _describes_as_asked(text: str, explanation: ExplanationQuestion) -> bool:
