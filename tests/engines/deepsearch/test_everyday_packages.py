@@ -97,6 +97,12 @@ def bobbin(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("What's loom-client's tokio constraint?", "`loom-client/Cargo.toml` lists `tokio` `1.40`"),
         ("Does loom-client build on top of loom-core?", "Yes: `loom-client/Cargo.toml` lists `loom-core` `1`"),
         ("Is vitest just for development in loom-web?", "Yes: `web/package.json` lists `vitest` `^3.0.0` (devDep"),
+        ("Oldest Rust I can get away with?", "`Cargo.toml` requires Rust `1.80`"),
+        ("Which Rust is the bare minimum?", "`Cargo.toml` requires Rust `1.80`"),
+        ("What's only there for development?", "`Cargo.toml` lists 1 dependency (dev): `insta`"),
+        ("What does the loom-core sub package depend on?", "`loom-core/Cargo.toml` lists 1 dependency: `serde`"),
+        ("what tokio do they ask for in loom-client", "`loom-client/Cargo.toml` lists `tokio` `1.40`"),
+        ("Is axum a dependency of the client?", "Yes: `loom-client/Cargo.toml` lists `axum` `0.8` (optional)"),
         ("Which testing framework is used?", "`web/package.json` lists `vitest` `^3.0.0` (devDependencies)"),
         ("What do they use for logging?", "`web/package.json` lists `pino` `9` (devDependencies)"),
         ("Which library handles the command line flags?", "`Cargo.toml` lists `clap` `4`"),
@@ -161,6 +167,17 @@ def test_actions_images_and_matrices(shuttle: LocalEngine, question: str, beginn
 @pytest.mark.parametrize("question", ["Which action checks the spelling?", "Which action handles clicks?"])
 def test_an_action_of_another_purpose_is_not_stated(shuttle: LocalEngine, question: str) -> None:
     assert "lists" not in lead_of(shuttle, question), lead_of(shuttle, question)
+
+
+def test_the_address_of_a_package_of_zig_has_its_version(tmp_path_factory: pytest.TempPathFactory) -> None:
+    text = (
+        ".{\n .name = .warp,\n .dependencies = .{\n  .tracy = .{\n"
+        '   .url = "https://example.org/wolf/tracy/archive/refs/tags/v0.13.1.tar.gz",\n   .hash = "N",\n  },\n'
+        '  .local = .{\n   .path = "lib",\n  },\n },\n}\n'
+    )
+    engine = _open(tmp_path_factory, "warpz", {"build.zig.zon": text})
+    assert lead_of(engine, "Which tracy release is used?").startswith("`build.zig.zon` lists `tracy` `v0.13.1`")
+    assert lead_of(engine, "Which external packages does it fetch?").startswith("`build.zig.zon` lists 2 dependencies")
 
 
 def test_the_head_of_a_file_of_emacs_lisp_is_a_list(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -115,7 +115,12 @@ def _count_test_files(work: Work) -> Fact:
         text = f"type:path file:{quote_value(pattern)} -file:{quote_value(BESIDE_TESTS)}"
         queries[key] = make_queries(work, text)
         rows = run_searches(work, queries[key], notes)
-        matches[key] = {(row["repository"], row["path"]): row for row in rows if row["path"]}
+        # In Go, only the end of a name makes a test: `test_routing.go` is code for a command that tests routes.
+        matches[key] = {
+            (row["repository"], row["path"]): row
+            for row in rows
+            if row["path"] and (not row["path"].endswith(".go") or row["path"].endswith("_test.go"))
+        }
 
     named_count, all_count = len(matches["name"]), len(matches["directory"])
     of_names = sum(path.endswith(_TOLD_BY_NAME) for _, path in matches["name"])

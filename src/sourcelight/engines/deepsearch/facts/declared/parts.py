@@ -99,7 +99,9 @@ abstract all package default kustomization license changelog gitkeep gitignore c
 _HELPERS = frozenset(_HELPERS_TEXT.split())
 """Stems of files beside those of the things that a directory has."""
 _MAX_BESIDE = 4
-_LOCALE = re.compile(r"[a-z]{2,3}(?:[-_](?:[A-Z][a-z]{3}|[A-Z]{2}|\d{3}|[a-z]{2}|latn|cyrl|hans|hant)){0,2}", re.ASCII)
+_LOCALE = re.compile(
+    r"[a-z]{2,3}(?:[-_](?:[A-Z][a-z]{3}|[A-Z]{2,3}|\d{3}|[a-z]{2}|latn|cyrl|hans|hant)){0,2}", re.ASCII
+)
 """The name of a language with its script or region, such as ``pt-BR``."""
 
 
@@ -220,9 +222,11 @@ def count_listed_parts(work: Work) -> Fact | None:
             entries = _listed_in(name, lines)
             if entries and target is not None:
                 subject_text = f"{subject} are" if len(entries) != 1 else f"{subject.removesuffix('s')} is"
+                in_profiles = _in_profiles(lines) if name == "pom.xml" else 0
+                profile_text = f", and {in_profiles:,} in profiles" if in_profiles else ""
                 fact = Fact(
                     len(entries),
-                    f"{subject_text} listed in {code(name)}",
+                    f"{subject_text} listed in {code(name)}{profile_text}",
                     join_queries(queries),
                     "Counts the entries of the list, each of which is a directory.",
                     unit=subject,
@@ -265,6 +269,12 @@ def _listed_in(name: str, lines: Sequence[str]) -> list[tuple[str, int]]:
             is_inside = is_inside and text.rstrip().endswith((",", "("))
 
     return entries
+
+
+def _in_profiles(lines: Sequence[str]) -> int:
+    """Return how many modules the profiles of a project of Maven list."""
+    start = next((number for number, line in enumerate(lines) if "<profiles>" in line), len(lines))
+    return sum(len(_MODULE.findall(line[:_MAX_LINE])) for line in lines[start:])
 
 
 def _count_manifests(work: Work, name: str) -> Fact | None:

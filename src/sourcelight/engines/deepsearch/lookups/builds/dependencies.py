@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_first
@@ -57,6 +57,12 @@ _GROUPS = {
     "doc": r"doc", "indirect": r"indirect", "suggested": r"suggest",
 }  # fmt: skip
 _GROUP_NAMES = {"dev": "development", "test": "test", "doc": "documentation"}
+_PART = re.compile(
+    r"\b(?:of|by|in|does|do|for) (?:the|our|its) "
+    r"(?P<name>app|website|server|cli|frontend|backend|client|core|api)\b(?!-)",
+    re.IGNORECASE,
+)
+"""A part of a project that its kind names."""
 _MAY_NAME_OTHERWISE = re.compile(r"(?:^|/)(?:flake\.nix|WORKSPACE|stack\.yaml|dub\.sdl|Brewfile)$")
 """Manifests of formats that name packages in their own way."""
 
@@ -99,6 +105,12 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     # Any script may say which modules it requires; only one that the question names is read.
     further_files = "|".join([PARTLY_READ, *(rf"(^|/){escape_regexp(script)}$" for script in scripts)])
     manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
+    part = _PART.search(work.inquiry.question) if not question.owner else None
+    of_part = manifests_of_word(work, manifests_of_all, part["name"].lower()) if part is not None else []
+    if part is not None and of_part:
+        # "A dependency of the app" is in the manifest of `mill-app`, if there is one.
+        question = replace(question, owner=part["name"].lower())
+
     selection = _select(work, manifests_of_all, question)
     if selection is None:
         return None

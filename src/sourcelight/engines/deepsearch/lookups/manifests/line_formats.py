@@ -180,12 +180,31 @@ def _dotnet(lines: Sequence[str]) -> Iterator[Requirement]:
             around = ""
 
 
+_ZIG_URL = re.compile(
+    r"\s*\.url\s*=\s*\"[^\"]{0,200}?[/#?=](?P<version>v?\d[\w.-]{0,40}?|[0-9a-f]{7,40})(?:\.tar\.\w+|\.zip)?\""
+)
+_MAX_ZIG_ENTRY = 6
+
+
+def _zig_version(lines: Sequence[str], number: int) -> tuple[str, int]:
+    """Return the tag or the commit in the address of an entry that begins on a line (from 1), and the line of it."""
+    for index in range(number, min(number + _MAX_ZIG_ENTRY, len(lines))):
+        match = _ZIG_URL.match(lines[index][:500])
+        if match is not None:
+            return match["version"], index + 1
+        if "}" in lines[index]:
+            break
+
+    return "", 0
+
+
 def _zig(lines: Sequence[str]) -> Iterator[Requirement]:
     depth, start = 0, -1
     for number, line in enumerate(lines, 1):
         text = line.split("//")[0]
         if start >= 0 and depth == start + 1 and (match := re.match(r"\s*\.@?\"?([\w-]+)\"?\s*=\s*\.\{", text)):
-            yield Requirement(match[1], "", "", number)
+            version, version_line = _zig_version(lines, number)
+            yield Requirement(match[1], version, "", number, version_line)
         if re.match(r"\s*\.dependencies\s*=\s*\.\{", text):
             start = depth
         depth += text.count("{") - text.count("}")

@@ -23,8 +23,8 @@ logs loguru lualogging monolog nlog pino scala-logging scribe semantic_logger se
 structlog swift-log swiftybeaver timber timbre tracing winston zap zerolog
 """
 _LINT_TEXT = """
-@biomejs/biome ansible-lint biome checkstyle clj-kondo credo detekt eslint flake8 flutter_lints golangci-lint hlint
-jshint ktlint lints luacheck oxlint php_codesniffer phpcs phpstan psalm pycodestyle pylint rubocop ruff
+ameba @biomejs/biome ansible-lint biome checkstyle clj-kondo credo detekt eslint flake8 flutter_lints golangci-lint
+hlint jshint ktlint lints luacheck oxlint php_codesniffer phpcs phpstan psalm pycodestyle pylint rubocop ruff
 squizlabs/php_codesniffer standard standardrb stylecop.analyzers stylelint swiftlint tslint xo yamllint
 """
 _FORMAT_TEXT = """

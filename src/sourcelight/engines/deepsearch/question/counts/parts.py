@@ -33,7 +33,8 @@ _BE_IN = (
 )
 _FILE_EACH = re.compile(
     rf"(?P<asks>how many|which|what|list(?: all)?|the number of) (?:the )?(?:(?:different|available|built-in|builtin"
-    rf"|bundled|separate|various|individual|distinct) )?(?P<noun>{_FILE_NOUNS})(?: files)?{_BE_IN}"
+    rf"|bundled|separate|various|individual|distinct) )?(?P<noun>{_FILE_NOUNS})"
+    rf"(?: (?:files|programs|apps|projects))?{_BE_IN}"
     rf" {_PREPOSITION} (?:the )?(?P<folder>`[\w./-]{{1,200}}`|[\w./-]{{1,200}})"
     r"(?: (?:folder|directory|dir))?\s*\??",
     re.IGNORECASE,
@@ -91,7 +92,7 @@ are is there does do did it we they i you this that the a an in of to by for wit
 includes included contain contains ship ships shipped come comes coming bundle bundles bundled provide provides provided
 offer offers offered exist exists available built built-in builtin out box default total here overall so far can could
 choose pick use get got repo repository project package app tool library code codebase program itself altogether
-currently now ever already also different distinct separate various individual supplied own its our me us consist
+currently now ever already also along different distinct separate various individual supplied own its our me us consist
 consists be been being keep kept checked tracked stored carry carries chart cli server framework gem crate
 """
 _GRAMMAR = frozenset(_GRAMMAR_TEXT.split())
@@ -115,7 +116,7 @@ _NAMES_OF: dict[str, Sequence[str]] = {
     "keymap": ("keymaps",), "strategy": ("strategies",), "decorator": ("decorators",), "locale": (), "translation": (),
     "localization": (), "localisation": (), "language": (), "stage": ("stages",), "lesson": ("lessons",),
     "exercise": ("exercises",), "tutorial": ("tutorials",), "prompt": ("prompts",), "skill": ("skills",),
-    "member": (),
+    "member": (), "subproject": (),
 }  # fmt: skip
 """Names of the directories of things, in lower case and without signs."""
 _NOUN = re.compile(

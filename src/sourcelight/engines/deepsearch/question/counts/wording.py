@@ -46,6 +46,7 @@ _FORMS: Sequence[tuple[str, str]] = (
     ),
     (rf"\bduring (?:the )?(?:(?:year|month|course) (?:of )?)?(?={_TIMES}\b)", "in "),
     (r"\bin the (?:year|course of) (?=\d{4}\b)", "in "),
+    (r"\bversions (?:have|has|were|are|got) (?:(?:been|ever|already) ){0,2}tagged\b", "tags are there"),
     # "How many releases have been cut so far?"
     (
         (

@@ -31,16 +31,19 @@ a an the its our your their this that these those it we you i they one people us
 was were be been being does do did can could should must will would has have had to of for in on by at from with as
 into onto out when while if so and then which what all any every each just only merely solely purely really actually
 currently now today still also else already itself themselves directly explicitly exactly have get got gets getting
-time together besides beside apart aside except than current across through via under over within throughout
+time together besides beside apart aside except than current bare away very across through via under over within
+throughout
 pull-requests
 """
 _GRAMMAR = frozenset(_GRAMMAR_TEXT.split())
-_WITHOUT_AUXILIARY = frozenset(["needed", "required", "used", "supported", "i", "we", "you", "it", "this", "allowed"])
+_WITHOUT_AUXILIARY = frozenset(
+    ["needed", "required", "used", "supported", "i", "we", "you", "it", "this", "allowed", "to"]
+)
 """Words that may follow a name without a verb before it: "the oldest Python I can use", "the minimum CMake needed"."""
 _SUBJECT_NOUNS_TEXT = """
 project projects repo repository codebase code build builds app application tool program library package packages crate
 crates gem module plugin thing chart part component workspace manifest subproject root member parts end file
-top-level main whole
+top-level main whole wrapper sub subpackage sub-package
 """
 _SUBJECT_NOUNS = frozenset(_SUBJECT_NOUNS_TEXT.split())
 _COUNTED_THINGS = frozenset(["dependencies", "deps", "crates", "gems", "requirements", "third-party", "external"])
@@ -50,7 +53,9 @@ need needs needed require requires required depend depends rely relies use uses 
 brought drag drags dragged declare declares declared list lists listed want wants wanted install installed build builds
 building built compile compiles compiled link links linked run runs running work works add adds added include includes
 included ship ships rest sit sits expect expects upon top against import imports insist insists accept accepts allow
-allows allowed support supports supported permit permits permitted targeted written come comes make
+allows allowed support supports supported permit permits permitted fetch fetches fetched carry carries take takes ask
+asks download downloads get
+targeted written come comes make
 making have get pinned locked fixed insisted tested
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
@@ -223,6 +228,7 @@ class _Words:
     has_verb: bool = False
     has_version_word: bool = False
     is_need: bool = False
+    is_depending: bool = False
     is_only: bool = False
 
 
@@ -301,8 +307,14 @@ def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | No
 
     groups, owners = read.groups - {""}, read.unknown
     read.has_verb = read.has_verb or (has_thing and tokens[index].lower() in _COUNTED_THINGS)
-    is_of_purpose = has_thing or (bool(read.groups) and read.is_need and not read.has_version_word)
-    if not (is_of_purpose and read.has_verb) or len(owners) > 1 or len(groups) > 1 or len(read.systems) > 1:
+    is_of_purpose = has_thing or (bool(read.groups) and (read.is_need or read.is_only) and not read.has_version_word)
+    is_of_purpose = is_of_purpose or (read.is_depending and bool(read.unknown))
+    if (
+        not (is_of_purpose and (read.has_verb or read.is_only))
+        or len(owners) > 1
+        or len(groups) > 1
+        or len(read.systems) > 1
+    ):
         return None
     if is_internal and not has_thing:
         return None
@@ -327,6 +339,9 @@ def _classify(tokens: Sequence[str]) -> _Words:
         elif word in _VERBS:
             read.has_verb = True
             read.is_need = read.is_need or word in _NEED_VERBS
+            read.is_depending = read.is_depending or word in {"depend", "depends", "rely", "relies"}
+        elif word in _EXTREMES:
+            read.has_verb = True
         elif word in {"only", "just", "solely", "merely", "exclusively"}:
             read.is_only = True
         elif word in _VERSION_WORDS:

@@ -193,6 +193,10 @@ def _read_version(tokens: Sequence[str]) -> FreePackageQuestion | None:
     if not index:
         return None
 
+    # "Which version range of X".
+    while index + 1 < len(tokens) and tokens[index + 1].lower() in _VERSION_WORDS:
+        index += 1
+
     is_behind = index + 1 < len(tokens) and tokens[index + 1].lower() in {"of", "for"}
     if is_behind:
         if any(token.lower() not in _ADJECTIVES | _ARTICLES | _AUXILIARIES for token in tokens[:index]):

@@ -78,7 +78,7 @@ def read_purpose(words: str) -> str:
         and not question_words - signs - further - _PURPOSE_NOUNS - _OTHER_WORDS - _USES_FOR - _OF_TESTS
     ]
     has_noun = bool(question_words & _PURPOSE_NOUNS - _TOO_GENERAL)
-    has_use = bool(question_words & {"use", "used", "uses"}) and bool(question_words & {"for", "with"})
+    has_use = bool(question_words & {"use", "used", "uses"}) and bool(question_words & {"for", "with", "to"})
     return fitting[0] if len(fitting) == 1 and (has_noun or has_use) else ""
 
 
@@ -131,8 +131,8 @@ _ACTION_VERBS = {
 """Verbs for what an action does, and the word for each in its name or in its step."""
 _ACTION_GRAMMAR_TEXT = """
 are is do does the a an used use uses rely relies on in by up it its our this that project repo repository we they
-referenced pulled called depend depends need needs needed run out from for to and with of files file step steps jobs job
-all any there have has workflow workflows ci github pipeline pipelines being get
+referenced pulled called show appear occur depend depends need needs needed run out from for to and with of files file
+step steps jobs job all any there have has workflow workflows ci github pipeline pipelines being get
 """
 _ACTION_GRAMMAR = frozenset(_ACTION_GRAMMAR_TEXT.split())
 

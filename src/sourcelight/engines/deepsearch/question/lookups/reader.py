@@ -218,7 +218,9 @@ def read_lookup(text: str) -> Lookup | None:
         r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|pinned|locked|by)\b)", " ", words
     )
     words = expand_caller_wording(_squeeze(expand_value_wording(expand_wording(words))))
-    lookup = _match(words) or _match(quote_place(words))
+    # "Minimum Go to build it" is no default of that name.
+    need = read_need(words) if re.match(r"(?:the )?(?:oldest|newest|minimum|lowest) ", words, re.IGNORECASE) else None
+    lookup = _of_need(need) if need is not None else _match(words) or _match(quote_place(words))
 
     # Spelling is corrected only if nothing fits, because names in code may look like mistakes.
     if lookup is None and (mended := _squeeze(expand_wording(mend_spelling(words)))) != words:
