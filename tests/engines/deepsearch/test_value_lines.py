@@ -141,7 +141,7 @@ def bakery(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "lua/config.lua": CONFIG,
             "CMakeLists.txt": SWITCHES,
             "src/commands.rb": COMMANDS,
-            "editor/package.json": SCHEMA,
+            "editor/settings.schema.json": SCHEMA,
             "loaf.h": LIMIT,
             "src/main.rs": MAIN,
             "src/options.cr": JOBS,
@@ -247,9 +247,9 @@ def test_questions_for_no_value_are_left_alone(text: str) -> None:
 
 
 def test_keys_of_data_have_their_keys_comments_and_descriptions() -> None:
-    reader = data_reader("editor/package.json")
+    reader = data_reader("editor/settings.schema.json")
     assert reader is not None
-    lines = list(reader(SCHEMA.splitlines(), "editor/package.json"))
+    lines = list(reader(SCHEMA.splitlines(), "editor/settings.schema.json"))
     trays = next(line for line in lines if line.value == "12")
     assert "Number of trays that fit at once." in [text for _, text in trays.texts]
     assert (trays.name, trays.is_default) == ("oven.trayCount", True)

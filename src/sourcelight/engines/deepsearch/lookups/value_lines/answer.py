@@ -14,8 +14,8 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import Definiti
 from sourcelight.engines.deepsearch.lookups.prose_values.names import last_part
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import is_set_in_shell
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine, find_value_lines
-from sourcelight.engines.deepsearch.lookups.value_lines.coverage import ValueFit, fit_line
-from sourcelight.engines.deepsearch.lookups.value_lines.request import read_request
+from sourcelight.engines.deepsearch.lookups.value_lines.coverage import ValueFit, fit_line, verbs_in
+from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequest, read_request
 from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by
 from sourcelight.engines.deepsearch.markdown import inline
 
@@ -35,10 +35,20 @@ def find_described_value(work: Work) -> Finding | None:
     lines = find_value_lines(work, texts, request, queries, notes)
     fitting = [fit for line in _with_aliases(lines) if (fit := fit_line(request, line)) is not None]
     best = _best(fitting)
+    if best and not best[0].is_named:
+        # "How many requests are pipelined": a line about pipelining is meant rather than one about requests.
+        verbs = frozenset().union(*(verbs_in(request, line) for line in lines))
+        best = [] if verbs - best[0].verbs or (_is_short(request) and not best[0].verbs) else best
+
     matches = [line.match for line in lines if line.match is not None]
     if not best or (best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)):
         return None
     return _state(work, texts, best, queries, notes)
+
+
+def _is_short(request: ValueRequest) -> bool:
+    """Return whether a question has one word, beside a verb that says which thing is meant."""
+    return bool(request.verbs) and not request.setting and len(request.words) == 1
 
 
 def _with_aliases(lines: Sequence[ValueLine]) -> list[ValueLine]:
@@ -83,7 +93,8 @@ def _find_described(fitting: Sequence[ValueFit]) -> list[ValueFit]:
         return []
 
     is_whole = best[0].is_whole
-    if not is_whole and (best[0].weight < _MIN_SHARE or min(fit.own_count for fit in best) < _MIN_OWN):
+    is_weak = best[0].weight < _MIN_SHARE or min(fit.own_count for fit in best) < _MIN_OWN
+    if not is_whole and (is_weak or max(fit.lacking for fit in best) > 1):
         return []
 
     values = {_bare(fit) for fit in best}

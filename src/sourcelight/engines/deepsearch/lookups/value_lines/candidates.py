@@ -94,7 +94,7 @@ def find_value_lines(
     if len(files) > _MAX_FILES:
         return []
 
-    pattern = compile_pattern((*request.words, *request.setting) or request.optional, request.names)
+    pattern = compile_pattern((*request.words, *request.setting, *request.verbs) or request.optional, request.names)
     lines: list[ValueLine] = []
     for target, path in files:
         work.inquiry.context.cancellation.check()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.lookups.prose_values.names import is_unit, last_part
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine
-from sourcelight.engines.deepsearch.lookups.value_lines.request import TIME_WORDS, ValueRequest
-from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by, extra_parts
+from sourcelight.engines.deepsearch.lookups.value_lines.request import SIZE_WORDS, TIME_WORDS, ValueRequest
+from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by, extra_parts, is_form
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of
 
 _GLUE_TEXT = "auto enable enabled allow use is has should with default defaults cfg m k"
@@ -18,11 +18,10 @@ _GLUE = frozenset(_GLUE_TEXT.split())
 _TRUTHS = frozenset({"true", "false", "yes", "no", "on", "off", "t", "nil", "enabled", "disabled"})
 _NULL = re.compile(r"(?i:none|null|undefined|nullptr|\[\]|\{\}|\(\)|\"\"|''|``|nothing)")
 _NUMBER = re.compile(
-    r"[\"'`]?(?:[+-]?\.?\d[\d_.,']*(?:e\d+)?|0x[\da-f]+|-?inf(?:inity)?|unlimited)(?:\s?[a-z%]{0,12})?[\"'`]?"
-    r"|(?:[+-]?\d[\d_.]*|[A-Za-z_][\w.:]*)(?:\s*(?:\*\*?|<<|\+|-|/)\s*(?:\d[\d_.]*|[A-Za-z_][\w.:]*)){1,4}"
-    r"|[\w.:]+\(.*\d.*\)|\d[\d_]*\.\w+(?:\(\))?|[A-Za-z_][\w.:]*(?:Max|MAX|Min|MIN)\w*|:infinity|Some\(\d.*\)"
-    r"|[\w.:]*[A-Z_]{4,}[\w.]*"
-    r"|[A-Za-z]\w*\.[A-Z]\w+",
+    r"(?=.*\d)(?:[\"'`]?[+-]?\.?[\d_.,']+(?:e\d+)?(?:\s?[a-z%]{0,12})?[\"'`]?|0x[\da-f]+"
+    r"|[\w.:]+(?:\s*(?:\*\*?|<<|\+|-|/)\s*[\w.:()]+){1,4}|[\w.:]+\(.*\)|\d[\d_]*\.\w+(?:\(\))?)"
+    r"|[\"'`:]?-?inf(?:inity)?[\"'`]?|[\"'`]unlimited[\"'`]|(?-i:(?:[\w.:]+[.:])?[A-Z][A-Z\d_]{3,})"
+    r"|(?-i:[a-z]\w*\.[A-Z]\w+)",
     re.IGNORECASE,
 )
 _MAX_PORT = 65_536
@@ -49,7 +48,7 @@ _FORMS: Mapping[str, str] = {
     "extension": r"\.?[a-z\d]{1,12}",
     "mime": r"[\w.-]+/[\w.+-]+.*",
     "version": r"v?\d+(?:\.[\w-]+)*",
-    "port": r"(?:[\w.*-]*:)?\d{2,5}",
+    "port": r"[\w.*-]*:\d{2,5}",
     "image": r"[\w./-]+(?::[\w.-]+)?",
     "regex": r".*[\\*+?\[(^$].*",
     "pattern": r".*[\\*+?\[(^$%{].*",
@@ -81,8 +80,10 @@ class ValueFit:
         Parts of the directories beside the words that they cover.
     is_whole
         Whether the line, its texts, its keys and its path cover all words.
-    own_count
-        How many words they cover.
+    own_count, lacking
+        How many words they cover, and how many they don't.
+    verbs
+        Verbs of the question that its name or its texts have.
     """
 
     line: ValueLine
@@ -94,6 +95,8 @@ class ValueFit:
     is_whole: bool
     keys: int
     own_count: int
+    lacking: int
+    verbs: frozenset[str]
 
 
 def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
@@ -119,7 +122,10 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
     extras = [] if is_named else [part for part in extra_parts(bare, explaining, allowed) if not is_unit(part)]
     # A name with other words is described by its comment or help alone.
     is_described = bool(covers["texts"]) and len(covers["texts"] | covers["name"]) > 1
-    if extras and (len(extras) > _MAX_EXTRAS or not is_described):
+    is_described = is_described and bool(covers["name"] or _MEASURES & request.nouns & set(parts_of(bare)))
+    # One word alone may mean anything that is related to it.
+    is_vague = not (is_named or is_setting) and len(words) == 1 and (bool(extras) or not _has_form(words[0], bare))
+    if is_vague or (extras and (len(extras) > _MAX_EXTRAS or not is_described)):
         return None
 
     weights = [max((_WEIGHTS[source] for source in covers if word in covers[source]), default=0.0) for word in words]
@@ -130,7 +136,7 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
     own_count = sum(any(word in covers[source] for source in _OWN) for word in words)
     return ValueFit(
         line,
-        share + _OF_SETTING * is_setting - _OF_EXTRA * len(extras),
+        share + _OF_SETTING * is_setting + _OF_HEAD * bool(request.head & covers["name"]) - _OF_EXTRA * len(extras),
         covers["texts"] - covers["name"] - covers["keys"] - covers["path"],
         is_named,
         len(extras),
@@ -138,12 +144,28 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
         own_count == len(words),
         0 if line.match is not None else len(extra_parts(line.keys, explaining, allowed)),
         own_count + is_setting,
+        len(words) - own_count,
+        verbs_in(request, line),
     )
+
+
+def verbs_in(request: ValueRequest, line: ValueLine) -> frozenset[str]:
+    """Return the verbs of a request that the name or the texts of a line have; none for a value of another kind."""
+    is_possible = bool(request.verbs) and is_of_kind(request.kind, line.value)
+    return covered_by(tuple(request.verbs), f"{line.name} {line.text}", related=False) if is_possible else frozenset()
+
+
+def _has_form(word: str, name: str) -> bool:
+    return any(is_form(word, part) for part in parts_of(name))
 
 
 _WEIGHTS = {"name": 1.0, "value": 0.9, "texts": 0.9, "keys": 0.75, "path": 0.7, "documentation": 0.6, "near": 0.4}
 """Weight of a word by what covers it."""
 _OF_SETTING, _OF_EXTRA, _MAX_EXTRAS = 0.3, 0.06, 2
+_OF_HEAD = 0.25
+_COUNTS_TEXT = "max min maximum minimum n number num count total limit amount size length len bytes"
+_MEASURES = TIME_WORDS | SIZE_WORDS - frozenset(_COUNTS_TEXT.split())
+"""Parts of names that say what is measured, rather than that something is."""
 _OWN = ("name", "value", "texts", "keys", "path")
 """Texts that belong to the line itself."""
 
@@ -172,9 +194,10 @@ def _is_of_anything(line: ValueLine) -> bool:
 def _cover(request: ValueRequest, line: ValueLine) -> dict[str, frozenset[str]]:
     """Return the words that each text around a line covers."""
     words = request.words
-    in_name = covered_by((*words, *request.setting), line.name) & frozenset(words)
+    name = " ".join([line.name, *_aliases(line)])
+    in_name = covered_by((*words, *request.setting), name) & frozenset(words)
     return {
-        "name": in_name | covered_by(words, line.name),
+        "name": in_name | covered_by(words, name),
         "value": words_of_value(words, line.value),
         "texts": covered_by(words, line.text),
         "keys": covered_by(words, line.keys),
@@ -184,11 +207,16 @@ def _cover(request: ValueRequest, line: ValueLine) -> dict[str, frozenset[str]]:
     }
 
 
+def _aliases(line: ValueLine) -> list[str]:
+    """Return the other names of an option: texts of one word in its description."""
+    is_option = line.match is not None and line.match.binding.form == "fallback"
+    return [text for _, text in line.texts if re.fullmatch(r"-{0,2}[\w-]{1,40}", text)] if is_option else []
+
+
 def _read_names(request: ValueRequest, line: ValueLine) -> tuple[bool, bool]:
     """Return whether a line's name is in the question, and whether all names of the question are around the line."""
     bare = _normalize(last_part(line.name) or line.name)
-    is_option = line.match is not None and line.match.binding.form == "fallback"
-    aliases = {_normalize(text) for _, text in line.texts if " " not in text.strip()} if is_option else set()
+    aliases = {_normalize(text) for text in _aliases(line)}
     around = {_normalize(part) for part in re.findall(r"[\w$-]+", f"{line.keys} {line.path}")} | {"self", "this", ""}
     is_named, count = False, 0
     for name in request.names:

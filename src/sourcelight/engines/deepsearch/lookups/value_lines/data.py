@@ -19,10 +19,17 @@ _DOCKER = re.compile(r"(?:^|/)(?:Dockerfile|Containerfile)(?:\.[\w-]+)?$")
 _SKIPPED = re.compile(
     r"(?:^|/)(?:[\w.-]*lock[\w.-]*|npm-shrinkwrap\.json|\.github|\.gitlab\S*|\.circleci|\.travis\.yml"
     r"|CITATION\.cff|node_modules"
-    r"|locales?|lang|i18n|translations?|l10n|testdata|crds?)(?:/|$)|(?:^|/)(?:crd|messages?)[-_.][\w.-]+$",
+    r"|Cargo\.toml|pyproject\.toml|pubspec\.yaml|Pipfile|\.pre-commit-config\.yaml|\.editorconfig|\.(?:rubocop"
+    r"|golangci|swiftlint)"
+    r"\S*|locales?|lang|i18n|translations?|l10n|testdata|crds?)(?:/|$)|(?:^|/)(?:crd|messages?)[-_.][\w.-]+$",
     re.IGNORECASE,
 )
 """Data that has no settings of a program: locks, workflows, translations, schemas of resources."""
+_MANIFEST = re.compile(
+    r"(?:^|/)(?:package|package-[\w-]+|composer|bower|deno|jsr|lerna|tsconfig[\w.-]*|jsconfig)\.jsonc?$"
+)
+"""Manifests and settings of tools, which say nothing of the program, but for what an editor's extension "
+"contributes."""
 _YAML_KEY = re.compile(
     r"(?P<indent>\s*)(?P<item>-\s+)?(?P<quote>[\"']?)(?P<key>[\w$@./-]{1,80})(?P=quote)\s*:(?:\s+(?P<value>\S.*))?$"
 )
@@ -180,6 +187,8 @@ def _read_json(lines: Sequence[str], path: str) -> Iterator[DataLine]:
             stack.append(_Level(0, match["key"] if match is not None else "", number))
             continue
         if match is None or not value or (value[0] in "{[" and value[-1] not in "}]"):
+            continue
+        if _MANIFEST.search(path) is not None and not any(level.key == "contributes" for level in stack):
             continue
         if match["key"].lower() in _DESCRIBING and stack and value.startswith('"'):
             stack[-1].texts.append((number, value.strip('"')))

@@ -60,7 +60,7 @@ _LIMITING = re.compile(
 """Words of a question for a limit; without them, "how many" counts things."""
 _OF_PROJECT = re.compile(r"\b(?:function|method|file|class|project|repo\w*|module)\b", re.IGNORECASE)
 _OF_TIME = re.compile(r"\s+(?:\w+\s+)?(?:seconds|minutes|hours|days|ms|milliseconds|time)\b", re.IGNORECASE)
-_OF_THING = re.compile(r"\s+(?:is|are)\s+(?:the|a|an|each|its|one)\s", re.IGNORECASE)
+_OF_THING = re.compile(r"\s+(?:is|are)\s+(?!it\b|they\b)\w", re.IGNORECASE)
 _TIME_WORDS_TEXT = """
 timeout duration delay interval ttl age period expiry expires expire lifetime lifespan wait deadline latency retention
 seconds secs ms millis milliseconds minutes hours days time grace backoff keepalive sleep poll every debounce throttle
@@ -69,10 +69,9 @@ TIME_WORDS = frozenset(_TIME_WORDS_TEXT.split())
 """Parts of names that say how long or how often something happens."""
 _SIZE_WORDS_TEXT = """
 size length limit capacity bytes max len maximum width height columns cols rows depth level levels nesting distance
-radius count num number total n amount attempts retries tries min minimum rate speed threshold factor concurrency
-parallelism workers threads
+radius count num number total n amount min minimum rate speed threshold factor concurrency parallelism
 """
-_SIZE_WORDS = frozenset(_SIZE_WORDS_TEXT.split())
+SIZE_WORDS = frozenset(_SIZE_WORDS_TEXT.split())
 _TIMES_TEXT = "time timeout duration delay interval ttl age period expiry lifetime deadline retention"
 _NUMBERS_TEXT = """
 size count limit depth threshold ratio percentage factor width height length radius capacity number concurrency
@@ -109,7 +108,7 @@ _CODE = re.compile(
 _MARKED = re.compile(r"_\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|\w\.\w|:|->|\#|\(\)|[@$]|^[A-Z][A-Z\d]*_[A-Z\d_]+$")
 _MEASURES = {
     "long": TIME_WORDS, "often": TIME_WORDS, "frequently": TIME_WORDS, "soon": TIME_WORDS, "old": TIME_WORDS,
-    "late": TIME_WORDS, "quickly": TIME_WORDS, "fast": TIME_WORDS | _SIZE_WORDS,
+    "late": TIME_WORDS, "quickly": TIME_WORDS, "fast": TIME_WORDS | SIZE_WORDS,
 }  # fmt: skip
 
 
@@ -141,6 +140,8 @@ class ValueRequest:
         Words of the names of the searched repositories.
     conditions
         Content words behind the names, which say where or when a value is meant: "on Windows".
+    verbs
+        Words that say what something does: if a line that may be meant has one, another line isn't meant.
     """
 
     words: tuple[str, ...]
@@ -154,6 +155,7 @@ class ValueRequest:
     setting: frozenset[str] = frozenset()
     repository_words: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
 
 
 def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequest | None:
@@ -207,7 +209,7 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
         kind = next((_KINDS[word] for word in reversed(head_words) if word in _KINDS), kind)
 
     end = max((bare.rfind(name) + len(name) for name in names), default=len(bare))
-    nouns = _MEASURES.get(form.measure, _SIZE_WORDS if form.measure else frozenset())
+    nouns = _MEASURES.get(form.measure, SIZE_WORDS if form.measure else frozenset())
     return ValueRequest(
         tuple(word for word in required if word not in verbs) or required,
         tuple(dict.fromkeys(word for word in words if word not in required and word not in FUNCTION_WORDS)),
@@ -220,6 +222,7 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
         setting,
         frozenset(of_repositories),
         frozenset(word for word in _split(bare[end:])[1] if word in required and word not in verbs),
+        frozenset(word for word in verbs if word in required),
     )
 
 

@@ -82,7 +82,8 @@ _OF_OTHERS = re.compile(
     r"\b(?:in total|altogether|overall|exist|commits?|authors?|contributors?|committed|written by|renamed|deleted"
     r"|call(?:s|ed|ers?)|invoke[sd]?|referenc\w+|import(?:s|ed)|inherit\w*|extends?|implements?|implemented"
     r"|subclass\w*|defined"
-    r"|declared|located|mentioned|depend(?:s|ed)?|dependenc\w+|released?|history|bump\w*|added|introduced|removed"
+    r"|declared|located|mentioned|depend(?:s|ed)?|dependenc\w+|released?|history|needs?|needed|requires?|required"
+    r"|pulls?\s+in|pulled\s+in|modules?|packages?|crates?|gems?|bump\w*|added|introduced|removed"
     r"|changed"
     r"|modified|touched|maintain\w*|tested|tests?|covered)\b",
     re.IGNORECASE,
@@ -158,11 +159,9 @@ def setting_words(clause: str) -> frozenset[str]:
 
 _VERB = (
     re.compile(
-        r"\b(?:do|does|may|can|will|should|must|might)\s+(?:(?:the|a|an|its|each|every|any|this|it|i|we|you"
-        r"|they)\s+)?"
-        r"(?:[\w-]+\s+){1,4}?(?P<verb>[a-z]+)(?=\s+(?:with|in|into|on|at|to|for|from|of|by|as|up|out|off|down"
-        r"|over|before|after"
-        r"|between|when|if|while|until|the|a|an|its)\b|\s*$)",
+        r"\b(?:do|does|may|can|will|should|must|might)\s+(?:(?:it|i|we|you|they)\s+(?P<after>[a-z]+)"
+        r"|(?:(?:the|a|an|its|each|every|any|this)\s+)?(?:[\w-]+\s+){1,4}?(?P<verb>[a-z]+)(?=\s+(?:with|in|into|on|at"
+        r"|to|for|from|of|by|as|up|out|off|down|over|before|after|between|when|if|while|until|the|a|an|its)\b|\s*$))",
         re.IGNORECASE,
     ),
     re.compile(
@@ -172,7 +171,8 @@ _VERB = (
     ),
     re.compile(
         r"\b(?:is|are|gets?|be)\s+(?:(?:the|a|an|each|every|any|only"
-        r"|not)\s+)?(?:[\w-]+\s+){0,3}?(?P<verb>(?!speed|seed|feed|need|embed|shed)[a-z]{2,}ed)\b",
+        r"|not)\s+)?(?:[\w-]+\s+){0,3}?(?P<verb>(?!speed|seed|feed|need|embed|shed)[a-z]{2,}ed)(?=\s+(?:by|with"
+        r"|in|into|on|at|to|for|from|as|per|before|after|when|if)\b|\s*$)",
         re.IGNORECASE,
     ),
 )
@@ -187,5 +187,5 @@ def verbs_of(text: str) -> frozenset[str]:
             continue
         match = pattern.search(text)
         if match is not None:
-            verbs.add(match["verb"].lower())
+            verbs |= {verb.lower() for verb in match.groups() if verb}
     return frozenset(verbs)
