@@ -1,4 +1,9 @@
-"""Choose the sentences and statements that have most of what a question for an explanation asks."""
+"""Choose the sentences and statements that have most of what a question for an explanation asks.
+
+The score of a candidate is the share of the question's weight that it has, in its own words above all, with some more
+for the rank of its file and chunk, for being short, and for a form that fits the question's kind: a reason for "why", a
+condition for "what happens if". Statements of code lose, unless they report something and the question asks for that.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,15 @@ from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion
-from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate, AskedFile, has_words, read_candidates
+from sourcelight.engines.deepsearch.passages.asked_file import AskedFile
+from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate, has_words, read_candidates
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
 
-_FILES, _DOCUMENT_FILES = 10, 4
+_MAX_FILES, _MAX_DOCUMENTS = 10, 4
 """Best files that are read, and best documents among them."""
 
-_KEPT = 8
+_MAX_PASSAGES = 8
 """Candidates that are returned."""
 
 _FOR_AGENTS = re.compile(
@@ -24,13 +30,30 @@ _FOR_AGENTS = re.compile(
 )
 """Files of instructions for a model, and of hidden directories: they don't explain the code to a reader."""
 
-_OWN, _NEAR, _FAR = 1.0, 0.7, 0.25
-"""Shares of a word in the sentence itself, in what it belongs to, and in the headings and the path."""
+_OWN_WEIGHT, _NEAR_WEIGHT, _FAR_WEIGHT = 1.0, 0.7, 0.25
+"""Weights of a word in the sentence itself, in what it belongs to, and in the headings and the path."""
 
-_BY_FILE, _BY_CHUNK = 0.15, 0.2
-_BY_DENSITY = 0.15
-_LONG = 45
-"""Words of a sentence from which it is a list rather than an answer."""
+_FILE_WEIGHT, _CHUNK_WEIGHT = 0.15, 0.2
+"""Weights of the scores of the file and of the chunk in the ranking."""
+
+_DENSITY_WEIGHT, _WORDS_PER_TERM = 0.15, 3
+"""Weight of a sentence with one word of the question in so many words; with fewer, it counts in proportion."""
+
+_MAX_WORDS, _LIST_PENALTY = 45, 0.1
+"""Words of a sentence beyond which it is a list rather than an answer, and the loss of such a one."""
+
+_FORM_BONUS = 0.12
+"""Gain of a form that fits the question's kind."""
+
+_NAME_BONUS = 0.3
+"""Gain of the documentation of a name in the question."""
+
+_MISFIT_PENALTY = 0.3
+"""Loss of a test, and of a sentence from a list of changes, on something deprecated, or typed at a prompt. A test gains
+as much where the question asks for tests."""
+
+_CODE_PENALTY, _USUAL_CODE_PENALTY = {"why": 0.4, "which": 0.3, "what": 0.3, "difference": 0.4, "when": 0.1}, 0.25
+"""Loss of a statement of code by kind of question: it seldom says why."""
 
 _REASON = re.compile(
     r"\b(?:because|since|so that|so as to|in order to|to (?:avoid|prevent|keep|make|ensure|allow|handle|support|work"
@@ -39,25 +62,32 @@ _REASON = re.compile(
     r"|bug|would|faster|slower|performance|not needed|no longer|note)\b",
     re.IGNORECASE,
 )
+"""Words of a reason: `because`, `to avoid`, `instead of`."""
+
 _CONDITION = re.compile(
     r"\b(?:if|when|whenever|unless|without|until|otherwise|on (?:error|success|failure)|in (?:that|this|which) case"
     r"|throws?|raises?|returns?|fails?|will|would|then|once|skipped)\b",
     re.IGNORECASE,
 )
+"""Words of a condition or of what follows from it: `if`, `unless`, `raises`."""
+
 INSTRUCTION = re.compile(
     r"\b(?:use|uses|using|call|calls|pass|passing|set|setting|by|with|via|you can|can be|to \w+|enable|add|write|run"
     r"|define|create)\b",
     re.IGNORECASE,
 )
+"""Words of an instruction: `use`, `by`, `you can`."""
+
 _REPORT = re.compile(
     r"\b(?:raise|throw|panic|exit|die|abort|error|warn|fail|return|reject|fatal|bail)\w*", re.IGNORECASE
 )
-_MARKS_OF = {"why": _REASON, "happens": _CONDITION, "when": _CONDITION, "how": INSTRUCTION}
-_BY_MARK = 0.12
-_BY_TEST = _BY_NAME = 0.3
+"""Words of code that reports or ends something: `raise`, `exit`, `warning`."""
+
+_FORMS = {"why": _REASON, "happens": _CONDITION, "when": _CONDITION, "how": INSTRUCTION}
+"""The form of an answer, by kind of question."""
+
 _EXAMPLE_LINE = re.compile(r"(?:>>>|>|\$|iex>|\.\.\.)\s")
-_CODE_PENALTY = {"why": 0.4, "which": 0.3, "what": 0.3, "difference": 0.4, "when": 0.1}
-"""Loss of a statement of code by kind of question: it seldom says why."""
+"""A line typed at a prompt: `>>> gate.lift()`, `$ dam lift`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +121,7 @@ def choose_passages(
         passages += [_compare(candidate, explanation, chunks) for candidate in read_candidates(file, explanation)]
 
     passages.sort(key=lambda passage: (-passage.score, passage.candidate.file.path, passage.candidate.begin_line))
-    return passages[:_KEPT]
+    return passages[:_MAX_PASSAGES]
 
 
 def best_documents(texts: FileTexts, ranking: Ranking) -> list[AskedFile]:
@@ -99,7 +129,7 @@ def best_documents(texts: FileTexts, ranking: Ranking) -> list[AskedFile]:
     documents = [ranked for ranked in ranking.files if ranked.kind == "docs" and not is_for_others(ranked.path)]
     return [
         AskedFile.of(texts, document.target, document.path, document.kind, document.score)
-        for document in documents[:_DOCUMENT_FILES]
+        for document in documents[:_MAX_DOCUMENTS]
     ]
 
 
@@ -109,15 +139,16 @@ def is_for_others(path: str) -> bool:
 
 
 def _best_files(texts: FileTexts, ranking: Ranking, *, with_tests: bool) -> list[AskedFile]:
+    """Return the best files of a ranking that may explain something, few documents among them."""
     files: list[AskedFile] = []
     documents = 0
     for ranked in ranking.files:
-        if len(files) >= _FILES:
+        if len(files) >= _MAX_FILES:
             break
         is_document = ranked.kind in {"docs", "changelog"}
         if is_for_others(ranked.path) or (ranked.kind == "test" and not with_tests):
             continue
-        if is_document and documents == _DOCUMENT_FILES:
+        if is_document and documents == _MAX_DOCUMENTS:
             continue
         documents += is_document
         files.append(AskedFile.of(texts, ranked.target, ranked.path, ranked.kind, ranked.score))
@@ -135,12 +166,16 @@ def _compare(
     far_terms = subject.terms_in(candidate.far_text) - own_terms - near_terms
     own_share, near_share = subject.share_of(own_terms), subject.share_of(own_terms | near_terms)
 
-    score = _OWN * own_share + _NEAR * subject.share_of(near_terms) + _FAR * subject.share_of(far_terms)
+    score = (
+        _OWN_WEIGHT * own_share
+        + _NEAR_WEIGHT * subject.share_of(near_terms)
+        + _FAR_WEIGHT * subject.share_of(far_terms)
+    )
     words = len(candidate.text.split())
-    score += _BY_DENSITY * min(1.0, len(own_terms) * 3 / max(words, 3))
-    score += _BY_FILE * candidate.file.score
-    score += _BY_CHUNK * max((chunk.score for chunk in chunks if _holds(chunk, candidate)), default=0.0)
-    score -= 0.1 if words > _LONG else 0.0
+    score += _DENSITY_WEIGHT * min(1.0, len(own_terms) * _WORDS_PER_TERM / max(words, _WORDS_PER_TERM))
+    score += _FILE_WEIGHT * candidate.file.score
+    score += _CHUNK_WEIGHT * max((chunk.score for chunk in chunks if _holds(chunk, candidate)), default=0.0)
+    score -= _LIST_PENALTY if words > _MAX_WORDS else 0.0
     score += _fit(candidate, explanation)
     return AnsweringPassage(candidate, score, own_share, near_share)
 
@@ -151,26 +186,36 @@ def _holds(chunk: RankedChunk, candidate: AnswerCandidate) -> bool:
 
 def _fit(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> float:
     """Return what the kind of a candidate adds to its score for a kind of question."""
-    kind = explanation.kind
     if candidate.kind == "test":
-        return _BY_TEST if kind == "test" else -_BY_TEST
+        return _MISFIT_PENALTY if explanation.kind == "test" else -_MISFIT_PENALTY
     if candidate.kind == "code":
-        # A message may stand below the error that it belongs to.
-        is_message = has_words(candidate.text) and _REPORT.search(candidate.near_text) is not None
-        is_report = is_message or _REPORT.search(candidate.text) is not None
-        is_wanted = is_report and kind in {"happens", "message"}
-        return _BY_MARK if is_wanted else -_CODE_PENALTY.get(kind, 0.25)
+        return _fit_of_code(candidate, explanation.kind)
+    return _fit_of_sentence(candidate, explanation)
 
-    mark = _MARKS_OF.get(kind)
-    fit = _BY_MARK if mark is not None and mark.search(candidate.text) is not None else 0.0
+
+def _fit_of_code(candidate: AnswerCandidate, kind: str) -> float:
+    # A message may be below the error that it belongs to.
+    is_message = has_words(candidate.text) and _REPORT.search(candidate.near_text) is not None
+    is_report = is_message or _REPORT.search(candidate.text) is not None
+    if is_report and kind in {"happens", "message"}:
+        return _FORM_BONUS
+    return -_CODE_PENALTY.get(kind, _USUAL_CODE_PENALTY)
+
+
+def _fit_of_sentence(candidate: AnswerCandidate, explanation: ExplanationQuestion) -> float:
+    kind = explanation.kind
+    form = _FORMS.get(kind)
+    fit = _FORM_BONUS if form is not None and form.search(candidate.text) is not None else 0.0
     if kind == "which" and candidate.describes:
-        fit += _BY_MARK
+        fit += _FORM_BONUS
     if candidate.describes and candidate.unit in explanation.names and kind not in {"which", "example"}:
-        fit += _BY_NAME
+        fit += _NAME_BONUS
+
+    asks_for_deprecated = "deprecat" in explanation.subject.text.lower()
     if candidate.file.kind == "changelog":
-        fit -= _BY_TEST
-    if "deprecat" not in explanation.subject.text.lower() and candidate.file.is_deprecated(candidate):
-        fit -= _BY_TEST
+        fit -= _MISFIT_PENALTY
+    if not asks_for_deprecated and candidate.file.is_deprecated(candidate.begin_line, candidate.end_line):
+        fit -= _MISFIT_PENALTY
     if _EXAMPLE_LINE.match(candidate.text) is not None and kind != "example":
-        fit -= _BY_TEST
+        fit -= _MISFIT_PENALTY
     return fit

@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.explanations.misfits import lacks_limits
 from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion, count_negations
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.passages.candidates import AskedFile
+from sourcelight.engines.deepsearch.passages.asked_file import AskedFile
 from sourcelight.engines.deepsearch.passages.choice import INSTRUCTION, best_documents
 from sourcelight.engines.deepsearch.passages.instructions import PREPOSITIONS
 from sourcelight.engines.deepsearch.source.documents import DocumentSection, first_paragraph, sections_of
