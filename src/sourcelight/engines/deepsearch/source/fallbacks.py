@@ -1,20 +1,37 @@
-"""Literals, and expressions that replace an absent value by one: ``x || 5``, ``x ?? 5``, ``5 if x is None else x``."""
+"""Read what replaces an absent value: ``x || 5``, ``x.unwrap_or(5)``, ``5 if x is None else x``.
+
+A fallback is a default of the name that it is for, if it is a literal, or made of literals alone such as a duration.
+Operators and calls have the name and the value on one line. A choice has a condition, which must ask for nothing but
+whether the name has a value: a limit such as ``size > 10 ? 10 : size`` is no default. Each pattern reads a bounded part
+of a line, since the text of a repository is hostile.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _MAX_CHOICE, _MAX_BODY_LINES, _MAX_LINE = 240, 400, 600
+"""Characters of a conditional expression, lines of a body, and characters of a line that are read."""
+
+# Values.
 _NAME = r"[@$]{0,2}[A-Za-z_][\w$]*"
+"""A name with the sign of its language: `size`, `$size`, `@size`."""
+
+_PATH = rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}"
+"""Objects before a name: `options.`, `this->options->`, `Dam::`."""
+
 _LITERAL = (
     r"(?:-?\.?\d[\w.]*(?:\s*(?:\*\*?|<<|\+|-|/|\^)\s*\d[\w.]*){0,4}|\"[^\"\n]{0,120}\"|'[^'\n]{0,120}'|`[^`$\n]{0,120}`"
     r"|(?i:true|false|none|nil|null|undefined)\b|:[a-z_]\w*|Infinity\b)"
 )
 LITERAL = re.compile(_LITERAL)
+"""A literal: `5`, `60 * 60`, `"text"`, `nil`, `:symbol`."""
+
 _ARGUMENTS = rf"(?:\w{{1,20}}\s*[=:]\s*)?{_LITERAL}(?:\s*,\s*(?:\w{{1,20}}\s*[=:]\s*)?{_LITERAL}){{0,3}}"
-_MADE = re.compile(
+_MADE_OF_LITERALS = re.compile(
     r"(?:Some\(\s*)?"
     rf"(?:{_LITERAL}(?:\.(?:freeze|to_string\(\)|to_owned\(\)|into\(\)|(?:mega|kilo|giga)bytes?"
     r"|(?:milli)?seconds?|minutes?|hours?|days?|weeks?))?"
@@ -27,27 +44,42 @@ _MADE = re.compile(
     r"\s*\)?"
 )
 """A value that literals alone make: a duration, an optional value, a number of a type, ``Span.of_sec 2.`` of OCaml."""
+# Operators and calls.
 _REPLACED = re.compile(
     rf"(?:[\"':](?P<key>[A-Za-z_][\w.-]{{0,60}})[\"']?\s*[\])]?|(?<![\w$]){_NAME}(?:\.|->|\?\.)(?P<member>\w+)"
     rf"|(?<![\w$.])(?P<name>{_NAME}))\s*(?:\|\||\?\?|\?:|\bor\b|//|%\|\|%)\s*(?P<value>{_LITERAL})"
 )
+"""A literal behind an operator: `options["size"] || 5`, `options.size ?? 5`, `size or 5`, `size // 5` of Perl."""
+
 _FETCHED = re.compile(
     r"\b\w{0,30}(?:[gG]et|[fF]etch|[eE]nv|[dD]efault|[oO]ption|[pP]aram|[sS]etting|[cC]onfig)\w{0,30}\s*\(\s*"
     r"(?:[\w.$@:]{1,40}\s*,\s*)?[\"':](?P<key>[A-Za-z_][\w.-]{0,60})[\"']?\s*,\s*"
     rf"(?P<value>{_LITERAL})\s*\)"
 )
+"""A literal as the second argument of a look-up: `config.get("size", 5)`, `fetch(:size, 5)`."""
+
 _OPTIONAL = re.compile(
     rf"\bdefaultArg\s+(?P<argument>{_NAME})\s+(?P<value>{_LITERAL})"
     rf"|(?:(?<![\w$])(?P<name>{_NAME})|[\"'](?P<key>[A-Za-z_][\w.-]{{0,60}})[\"']\))"
     rf"\.(?:unwrap_or|getOrElse|orElse|map_or)\(\s*(?:(?:Ok|Some)\(\s*)?(?P<other>{_LITERAL})\s*[),]"
     rf"|\b(?:fromMaybe|Maybe\.withDefault)\s+(?P<first>{_LITERAL})\s+\(?(?P<maybe>{_NAME})\b"
 )
-"""A value for an absent optional one, in F#, Rust, Scala, Java, Haskell and Elm."""
+"""A value for an absent optional one, in F#, Rust, Scala, Java, Haskell and Elm: `size.unwrap_or(5)`."""
+
+# Choices.
 _CHOICE = re.compile(r"(?P<condition>[^?]{1,120}?)\s\?\s(?P<yes>[^?:]{1,100}?)\s:\s(?P<no>[^?:]{1,100})")
+"""A choice with its condition first: `size != null ? size : 5`."""
+
 _CHOICE_BEHIND = re.compile(
     r"(?P<yes>.{1,100}?)(?<!\s)\s++if\s++(?P<condition>.{1,120}?)(?<!\s)\s++else\s++(?P<no>.{1,100})"
 )
+"""A choice with its condition in the middle: `size if size is not None else 5`."""
+
 _ABSENT = r"(?:undefined|null|nil|None|NULL|nullptr|\"undefined\"|'undefined'|0|-1|\"\"|'')"
+"""A value that means that there is none."""
+
+_CONDITION_LINE = re.compile(r"\s*(?:\}\s*)?(?:if|unless|when|elif|else\s+if|\[\[?|test)\b|\s*\[")
+"""The beginning of a condition on a line of its own: `if`, `} else if`, `[[` of a shell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +93,40 @@ class FallbackValue:
 
 def is_made_of_literals(text: str) -> bool:
     """Return whether a value is a literal, or a duration, an optional value or a number made of literals."""
-    return len(text) <= _MAX_CHOICE and _MADE.fullmatch(text) is not None and text.count("(") == text.count(")")
+    return (
+        len(text) <= _MAX_CHOICE
+        and _MADE_OF_LITERALS.fullmatch(text) is not None
+        and text.count("(") == text.count(")")
+    )
 
 
 def read_fallbacks(text: str) -> Iterator[FallbackValue]:
     """Yield what a line gives to names that have no value: behind ``||``, ``??`` or ``or``, or as a second argument."""
     for pattern in (_REPLACED, _FETCHED):
         for match in pattern.finditer(text):
-            name = next(group for key in ("key", "member", "name") if (group := match.groupdict().get(key)))
-            yield FallbackValue(name, match["value"], match.start())
+            yield FallbackValue(_first_group(match, "key", "member", "name"), match["value"], match.start())
 
     for match in _OPTIONAL.finditer(text):
-        groups = match.groupdict()
-        name = next(group for key in ("argument", "name", "key", "maybe") if (group := groups[key]))
-        value = next(group for key in ("value", "other", "first") if (group := groups[key]))
+        name = _first_group(match, "argument", "name", "key", "maybe")
+        value = _first_group(match, "value", "other", "first")
         yield FallbackValue(name, value, match.start())
 
 
-def read_choice(expression: str) -> tuple[str, str] | None:
-    """Return the name that a conditional expression is about and the literal that replaces it; None for another one.
+def _first_group(match: re.Match[str], *names: str) -> str:
+    """Return the first of some groups that has matched; one has."""
+    groups = match.groupdict()
+    return next(group for name in names if (group := groups.get(name)))
+
+
+class ChosenFallback(NamedTuple):
+    """The name that a choice is about, and the literal that replaces it."""
+
+    name: str
+    value: str
+
+
+def read_choice(expression: str) -> ChosenFallback | None:
+    """Return the fallback in a conditional expression; None for another one.
 
     The condition asks whether the name has a value, one branch is the name, and the other one is the literal, as in
     ``options.size !== undefined ? options.size : 5``. A limit, such as ``size > 10 ? 10 : size``, is none.
@@ -91,19 +138,21 @@ def read_choice(expression: str) -> tuple[str, str] | None:
     if match is None:
         return None
 
+    # Either branch may be the name.
+    condition = match["condition"].strip("() ")
     for present, absent in ((match["yes"], match["no"]), (match["no"], match["yes"])):
-        option = re.fullmatch(rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}({_NAME})[!]?", present.strip())
+        option = re.fullmatch(rf"{_PATH}({_NAME})[!]?", present.strip())
         if option is None or not is_made_of_literals(absent.strip()):
             continue
-        if LITERAL.fullmatch(present.strip()) is None and _asks_for(match["condition"].strip("() "), option[1]):
-            return option[1], absent.strip()
+        if LITERAL.fullmatch(present.strip()) is None and _asks_for(condition, option[1]):
+            return ChosenFallback(option[1], absent.strip())
 
     return None
 
 
 def _asks_for(condition: str, name: str) -> bool:
     """Return whether a condition only asks whether a name has a value."""
-    option = rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}{re.escape(name)}"
+    option = rf"{_PATH}{re.escape(name)}"
     tests = (
         rf"!?\s*{option}",
         rf"(?:typeof\s+)?{option}\s*(?:[!=]==?|is(?:\s+not)?|>|>=|<=?)\s*{_ABSENT}",
@@ -119,7 +168,7 @@ def asks_whether_absent(line: str, name: str) -> bool:
     if len(line) > _MAX_LINE:
         return False
 
-    option = rf"(?:{_NAME}(?:\??\.|->|::)){{0,3}}[@$]{{0,2}}{re.escape(name)}(?![\w$])"
+    option = rf"{_PATH}[@$]{{0,2}}{re.escape(name)}(?![\w$])"
     absent = (
         rf"{option}\s*(?:===?|is|<=)\s*(?:{_ABSENT}|time\.Duration\(0\))(?![\w.])",
         rf"{option}\s*<\s*1(?![\w.])",
@@ -129,20 +178,21 @@ def asks_whether_absent(line: str, name: str) -> bool:
         rf"\b(?:len|empty|is_null|is\.null|missing|IsNullOrEmpty|isEmpty|isNaN|!isset|is_nil)\s*\(\s*{option}\s*\)(?:\s*==\s*0)?",
         rf"-z\s+\"?\$\{{?{re.escape(name)}\b",
     )
-    is_condition = re.match(r"\s*(?:\}\s*)?(?:if|unless|when|elif|else\s+if|\[\[?|test)\b|\s*\[", line) is not None
+    is_condition = _CONDITION_LINE.match(line) is not None
     return is_condition and name in line and any(re.search(test, line) is not None for test in absent)
 
 
 def replaces_absent(lines: Sequence[str], first: int, last: int, name: str) -> bool:
     """Return whether a body (lines from 1) may give a parameter a value if its caller gives none."""
     word = re.escape(name)
-    marks = re.compile(
+    # An operator behind the name, a negation or a condition before it, or a look-up of it.
+    replacement = re.compile(
         rf"(?<![\w$]){word}\s*(?:\|\||\?\?|\?:|\bor\b|//|%\|\|%|\|\|=|\?\?=|===?|!==?|\bis\b|\?)"
         rf"|(?:!|\bnot|\bunless|\bmissing\(|\bis\.null\(|\bempty\(|\bisset\(|-z)\s*\(?\s*[\"$@]{{0,3}}{word}(?![\w$])"
         rf"|\b(?:if|unless|elif|elseif|when)\s*\(?\s*[$@]?{word}(?![\w$])"
         rf"|\bmatch\.arg\(\s*{word}\b|\.get\(\s*[\"']{word}[\"']|\$\{{{word}:?[-=]"
     )
     return any(
-        name in line and len(line) <= _MAX_LINE and marks.search(line) is not None
+        name in line and len(line) <= _MAX_LINE and replacement.search(line) is not None
         for line in lines[first - 1 : min(last, first + _MAX_BODY_LINES)]
     )
