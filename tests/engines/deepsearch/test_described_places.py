@@ -28,6 +28,8 @@ FILES = {
     "src/shop/home.lua": "-- Paths.\nlocal function expand_home(path)\n  return path\nend\nreturn expand_home\n",
     "src/shop/merge_rows.py": "def merge_rows(left, right):\n    return left + right\n",
     "src/shop/merge_rows_again.py": "def rows_merge(left, right):\n    return right + left\n",
+    "src/shop/rules/no_trailing_space.py": "def check(line):\n    return not line.endswith(' ')\n",
+    "src/shop/draw.py": "class RateLimiter:\n    pass\n\n\nclass Bars:\n    def draw(self):\n        return self\n",
     "scripts/generate-codeowners.sh": "#!/bin/sh\necho '* @shop' > .github/CODEOWNERS\n",
     ".github/CODEOWNERS": "* @shop\n",
     "tests/test_labels.py": "def test_check_label_name():\n    assert check_label_name('a')\n",
@@ -62,6 +64,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ),
         ("whereabouts does it expand a leading ~ to the home directory", "Most relevant:"),
         ("Which function expands the home path?", "`expand_home` is defined in `src/shop/home.lua`, line 2"),
+        (
+            "Which file checks for trailing space?",
+            "`src/shop/rules/no_trailing_space.py` is the only file of code outside",
+        ),
+        ("Where is the rate limiter for redraws", "`RateLimiter` is defined in `src/shop/draw.py`, line 1"),
         ("who calls the function that parses four hex digits?", "`parse_hex4` is called by `read_label`"),
         ("where's the hex4 parser called from?", "`parse_hex4` is called by `read_label`"),
     ],
@@ -76,6 +83,7 @@ def test_the_only_place_with_the_words_is_stated(shop: LocalEngine, question: st
         "Where are rows merged?",  # two functions fit as well
         "Where is the message about illegal labels made?",  # no name has its words
         "Which file handles sessions?",
+        "which file draws several bars at once",  # one word is no name of it
     ],
 )
 def test_nothing_is_stated_without_the_only_place(shop: LocalEngine, question: str) -> None:

@@ -25,7 +25,11 @@ from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
     with_bodies,
     with_documentation,
 )
-from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, read_description
+from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
+    Description,
+    read_description,
+    words_of_name,
+)
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
@@ -37,6 +41,7 @@ _MAX_QUOTE = 300
 _TAIL_CHARACTERS = 20
 """Characters at the end of a sentence that tell where the next one begins."""
 
+_ARTICLE = re.compile(r"(?:the|an?|our|its) ", re.IGNORECASE)
 _CLAUSE = re.compile(r"\s(?:which|whether|how|when|where|if)\s", re.IGNORECASE)
 """A clause that says what is sought, so that the words before it are not enough."""
 
@@ -58,7 +63,9 @@ def find_described_place(work: Work) -> Finding | None:
     file = _choose_file(texts, files, description, question)
     if file is not None and (definition is None or question.noun == "file" or definition.path != file.path):
         # Where a definition elsewhere fits as well, none of both is the only one.
-        is_rivaled = definition is not None and definition.path != file.path
+        is_rivaled = (
+            definition is not None and definition.path != file.path and not description.required <= file.by_name
+        )
         return None if is_rivaled else _state_file(texts, file, files, description)
     if definition is None or _has_misfit(work, texts, definition, description):
         return None
@@ -94,7 +101,8 @@ def find_described_name(work: Work) -> str:
 def _description_of(work: Work, question: PlaceQuestion) -> Description | None:
     names = work.inquiry.pins.short_names
     repository_words = frozenset(part for name in names for part in (name.lower(), *parts_of(name)))
-    description = read_description(question.text, repository_words)
+    has_verb = question.noun in {"file", "type"}
+    description = read_description(question.text, repository_words, begins_with_verb=has_verb)
     if description is not None and question.clause and len(description.required) < _MIN_CONCEPTS:
         description = read_description(question.text + question.clause, repository_words) or description
     return description
@@ -118,13 +126,14 @@ def _choose_definition(
     if _CLAUSE.search(question.text) is not None:
         return None
     verbs = frozenset(index for index in required if description.concepts[index].word.endswith("ed"))
-    return _only([item for item in candidates if _is_within(item, required, verbs)])
+    is_thing = not verbs and _ARTICLE.match(question.text) is not None
+    return _only([item for item in candidates if _is_within(item, required, verbs, is_thing=is_thing)])
 
 
 def _is_named_for(item: PlaceCandidate, required: frozenset[int]) -> bool:
     """Return whether a definition has half of a description in its name, and the rest in what stands around it."""
     in_name = item.by_name & required
-    is_half = 2 * len(in_name) >= len(required) and (len(in_name) >= _MIN_CONCEPTS or item.extra == 0)
+    is_half = 2 * len(in_name) >= len(required) and len(in_name) >= _MIN_CONCEPTS
     return is_half and item.extra <= _MAX_EXTRA and required <= item.by_all
 
 
@@ -133,10 +142,11 @@ def _is_documented_for(item: PlaceCandidate, required: frozenset[int]) -> bool:
     return required <= item.by_text and len(item.by_text) > _MIN_CONCEPTS and item.extra <= _MAX_EXTRA
 
 
-def _is_within(item: PlaceCandidate, required: frozenset[int], verbs: frozenset[int]) -> bool:
-    """Return whether a function's name has no other words than a description, its first one, and two thirds of all."""
+def _is_within(item: PlaceCandidate, required: frozenset[int], verbs: frozenset[int], *, is_thing: bool) -> bool:
+    """Return whether a name has no other words than a description, its first one, and two thirds of all."""
     location = item.location
-    is_function = location is not None and location.definition.kind in {*FUNCTION_KINDS, "macro"}
+    # A type is a thing, and does nothing by itself.
+    is_function = location is not None and (is_thing or location.definition.kind in {*FUNCTION_KINDS, "macro"})
     in_name = item.by_name & required
     has_verb = min(required) in in_name and verbs <= in_name
     is_most = len(in_name) >= _MIN_CONCEPTS and 3 * len(in_name) >= 2 * len(required)
@@ -207,7 +217,7 @@ def _state_file(
     stated = file.by_path
     if not stated or sum(stated <= other.by_path for other in files) > 1:
         return None
-    words = [code(concept.word) for index, concept in enumerate(description.concepts) if index in stated]
+    words = [code(word) for word in description.words_in(words_of_name(file.path.rpartition(".")[0]))]
     noun = "word" if len(words) == 1 else "words"
     evidence = texts.evidence(file.target, file.path, 1, 1, "definition", 1.0)
     text = f"{code(file.path)} is the only file of code outside of tests whose path has the {noun} {join_words(words)}"

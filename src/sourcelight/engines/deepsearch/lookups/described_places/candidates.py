@@ -269,7 +269,7 @@ def with_bodies(
     required = description.required
     matching = []
     for item in candidates[:_MAX_DOCUMENTED]:
-        in_path = (item.by_name | item.by_surroundings) & required
+        in_path = item.by_name | item.by_surroundings
         if item.extra or 2 * len(in_path) < len(required):
             continue
         lines = texts.lines(item.target, item.path)

@@ -14,24 +14,25 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, p
 MAX_CONCEPTS = 8
 """Words of a description; a longer one is a story, of which no name has all words."""
 _FORM_TEXT = """
-file files module modules script scripts header class classes function functions method methods helper helpers code
-logic bit part piece place thing things stuff implementation definition source line block section codebase repo
-project handle handles handled handling implement implements implemented contain contains contained hold holds held
-define defines defined live lives deal deals dealt responsible happen happens occur occurs do does done doing get gets
-getting got turn turns turned turning go goes come comes take takes taken taking put puts make makes made making keep
-keeps kept work works worked working out figure figures decide decides decided exist exists sit sits located declare
-declares perform performs performing actually really whole main kind sort way store reside resides whereabouts find
-see look provide provides one ones bits up down off away back together whether use uses used using call calls called
-charge concern concerns concerned care speak speaks speaking talk talks talking complain complains build builds built
-create creates created its it'll something everything wire wired set sets setting generate generates produce produces
-manage manages know knows want wants need needs run runs running let lets allow allows given leading single real own
-new concerning related routine actual
+against about behind inside within file files module modules script scripts header class classes function functions
+method methods helper helpers code logic bit part piece place thing things stuff implementation definition source
+line block section codebase repo project handle handles handled handling implement implements implemented contain
+contains contained hold holds held define defines defined live lives deal deals dealt responsible happen happens
+occur occurs do does done doing get gets getting got turn turns turned turning go goes come comes take takes taken
+taking put puts make makes made making keep keeps kept work works worked working out figure figures decide decides
+decided exist exists sit sits located declare declares perform performs performing actually really whole main kind
+sort way store reside resides whereabouts find see look provide provides one ones bits up down off away back
+together whether use uses used using call calls called charge concern concerns concerned care speak speaks speaking
+talk talks talking complain complains build builds built create creates created its it'll something everything wire
+wired set sets setting generate generates produce produces manage manages know knows want wants need needs run runs
+running let lets allow allows given leading single real own new concerning related routine actual
 """
 _FORM = frozenset(_FORM_TEXT.split())
 """Words of the form of a question, and verbs that say no more than that something is there."""
 _LIGHT_TEXT = """
 number numbers value values name names various several certain different current users user list item items output
 input result results data content contents format formats
+form forms integration support
 """
 _LIGHT = frozenset(_LIGHT_TEXT.split())
 """Words that a name may leave out."""
@@ -42,8 +43,8 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z']*|\d+")
 _LITERAL = re.compile(r"(?<![\w#])#(?P<name>[a-z]+)")
 """A name with the sign of a helper of templates, which may be a word of grammar."""
 _NAME_FILLERS_TEXT = """
-get is do to the of for from with a an in on by and has s new init mod index main util utils impl base internal lib
-src core helper helpers handler handle make create build run
+no not get is do to the of for from with a an in on by and has s new init mod index main util utils impl base
+internal lib src core helper helpers handler handle make create build run
 """
 _NAME_FILLERS = frozenset(_NAME_FILLERS_TEXT.split())
 """Words of a name that say nothing of what it is about."""
@@ -114,6 +115,16 @@ class Description:
         covered |= {index for index, concept in enumerate(self.concepts) if concept.word in runs}
         return frozenset(covered)
 
+    def words_in(self, words: Sequence[str]) -> list[str]:
+        """Return those of some words that the description has, as they are written there."""
+        strong = {form for concept in self.concepts for form in concept.strong}
+        texts = {form for form, _ in (*self.acronyms, *self.pairs)}
+        matching = [word for word in words if forms_of(word) & strong or word in texts]
+        # Names write two words as one.
+        joins = {concept.word for concept in self.concepts}
+        pairs = [word for pair in pairwise(words) if "".join(pair) in joins for word in pair]
+        return list(dict.fromkeys([*matching, *pairs]))
+
     def extra_words(self, words: Sequence[str]) -> int:
         """Return how many words of a name are none of the description."""
         return sum(
@@ -149,8 +160,20 @@ def forms_of(word: str) -> frozenset[str]:
     return frozenset(forms)
 
 
-def read_description(text: str, repository_words: frozenset[str]) -> Description | None:
-    """Read the words of a description; None if it has none, or more than a name can have."""
+def read_description(
+    text: str, repository_words: frozenset[str], *, begins_with_verb: bool = False
+) -> Description | None:
+    """Read the words of a description; None if it has none, or more than a name can have.
+
+    Parameters
+    ----------
+    text
+        The description.
+    repository_words
+        Words of the names of the repositories, which describe nothing.
+    begins_with_verb
+        Whether its first word says what a file or type does: "checks for trailing whitespace".
+    """
     literals = {match["name"] for match in _LITERAL.finditer(text)}
     tokens = _WORD.findall(with_tilde(text).replace("-", " ").replace("#", " "))
     raw = [word.lower().removesuffix("'s").replace("'", "") for word in tokens]
@@ -158,8 +181,14 @@ def read_description(text: str, repository_words: frozenset[str]) -> Description
     if not words or len(words) > MAX_CONCEPTS:
         return None
 
+    verb = raw[0] if begins_with_verb and raw[0].endswith("s") and not raw[0].endswith("ss") else ""
     concepts = tuple(
-        Concept(word, forms_of(word), frozenset(related_terms({stem(word): 1.0})), is_optional=word in _LIGHT)
+        Concept(
+            word,
+            forms_of(word),
+            frozenset(related_terms({stem(word): 1.0})),
+            is_optional=word in _LIGHT or word == verb,
+        )
         for word in words
     )
     grammar = frozenset(form for word in raw if word not in words for form in forms_of(word))
