@@ -62,6 +62,9 @@ _PROSE_LANGUAGES = frozenset(
         "Roff",
     }
 )
+_MAX_ENTRY = 120
+"""Characters of a line that may be an entry of a list."""
+
 _CHANGES = re.compile(r"(?:change|news|history|release)\w*(?:\.\w+)?$", re.IGNORECASE)
 _AFFIRMS = re.compile(
     r"\b(?:support(?:s|ed|ing)?|works?|compatible|provid(?:e|es|ed|ing)|includ(?:e|es|ed|ing)|built[- ]?in|comes?"
@@ -104,7 +107,8 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     mentions = _Mentions(subject, content.lines)
     # A file of this name is an answer.
     paths = find_rows(work, make_queries(work, f"type:path /{pattern}/"))
-    if paths.rows or not _is_whole(paths) or mentions.are_affirmed or rows_of_code(texts, work, mentions.in_code):
+    is_answered = bool(paths.rows) or mentions.are_listed or mentions.are_affirmed
+    if is_answered or not _is_whole(paths) or rows_of_code(texts, work, mentions.in_code):
         return None
 
     best = next((row for row in mentions.in_order if not is_hidden_file(row["path"])), None)
@@ -146,6 +150,12 @@ class _Mentions:
     def are_affirmed(self) -> bool:
         """Whether a line may say that there is what the name means."""
         return any(_affirms(row["line"] or "") for row in (*self.in_documents, *self.in_code, *self.in_tests))
+
+    @property
+    def are_listed(self) -> bool:
+        """Whether a line is the name with a version at most: any program may read a list of packages."""
+        entry = re.compile(rf"\W*{_pattern_of(self.subject)}\W*(?:[\d*][\w.*]{{0,30}})?\W*", re.IGNORECASE)
+        return any(entry.fullmatch((row["line"] or "")[:_MAX_ENTRY]) is not None for row in self.in_documents)
 
     @property
     def in_order(self) -> list[Mapping[str, Any]]:
