@@ -247,7 +247,13 @@ def test_modules_of_a_build_of_gradle(bobbin: LocalEngine) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["Which packages depend on core?", "What files use os", "which module handles http requests", "what is used for x"],
+    [
+        "Which packages depend on core?",
+        "What value does warp-size have?",
+        "What files use os",
+        "which module handles http requests",
+        "what is used for x",
+    ],
 )
 def test_other_questions_are_not_about_needs(question: str) -> None:
     lookup = read_lookup(question)

@@ -101,12 +101,6 @@ _EXTREMES = {
     "greatest": "max", "max": "max",
 }  # fmt: skip
 _RUNTIME = re.compile(rf"^{RUNTIME}$", re.IGNORECASE)
-_ALTERNATIVE = re.compile(
-    r"(?:\s+no matter what)?,?\s+or\s+(?:is\s+(?:it|that)\s+|are\s+they\s+|only\s+|just\s+|merely\s+)?[\w\s-]{1,60}$",
-    re.IGNORECASE,
-)
-"""The other half of "is it needed to run, or only for tests": the line that lists a package decides."""
-_TO_RUN = re.compile(r" (?:to|for|when) (?:run|use|install|running|using|installing)(?: it)?$", re.IGNORECASE)
 _COMPARED = re.compile(
     r",? (?:that|which|but) (?:[\w-]+ ){1,6}(?:doesn'?t|does not|don'?t|do not|isn'?t|aren'?t)(?: \w+)?$", re.IGNORECASE
 )
@@ -162,35 +156,15 @@ _OF_PACKAGE = re.compile(
     re.IGNORECASE,
 )
 """All that the package of a project needs; the name of the repository is taken out of a question first."""
-_HOLDER = r"(?: (?:package|crate|module|gem|chart|project|library))?"
-_YES_OR_NO = (
-    (
-        # "Is mockito just for development in the core package?", "is nio-ssl only there for the tests"
-        re.compile(
-            rf"^(?:is|are) (?:the )?(?P<name>{NAME})(?: (?:package|library|crate|gem|dependency))? "
-            r"(?:(?:really|actually|only|just|merely|purely|solely|exclusively|there|used|needed|required|meant|present"
-            r"|listed|around|something (?:it|we) (?:use|need)s?|installed) ){0,4}"
-            r"(?:for|in|during|by|as) (?:the |its |a )?"
-            r"(?P<group>dev|development|developing|developers|tests?|testing|documentation|docs)"
-            r"(?: (?:suite|code|purposes?|only|work|dependency))?"
-            rf"(?: (?:in|of|by|for) (?:the )?(?P<owner>[\w@./-]+){_HOLDER})?$",
-            re.IGNORECASE,
-        ),
-        "is {name} a {group} dependency",
-    ),
-    (
-        re.compile(
-            rf"^(?:is|are) (?:the )?(?P<name>{NAME}) (?:something|a package|a library|one) (?:that )?"
-            r"(?:it|this|we|the project) (?P<group>directly )?(?:depends?|rel(?:y|ies)) "
-            r"(?:up)?on(?P<group2> directly)?(?P<owner>)$",
-            re.IGNORECASE,
-        ),
-        "is {name} a {group} dependency",
-    ),
-)
-"""Yes-or-no questions, and the forms that say the same."""
 _NAME_ALONE = re.compile(rf"`?(?P<name>{NAME})`?")
 _MIN_NAME = 2
+_OF_CODE_TEXT = """
+value values default defaults setting settings option options type types kind name names file files function functions
+class classes method methods line lines port key keys flag flags number size path paths variable variables constant
+argument arguments parameter parameters error errors exception field fields format encoding algorithm protocol
+"""
+_OF_CODE = frozenset(_OF_CODE_TEXT.split())
+"""Words of questions for code, which are no names of packages: "what value does X have"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,28 +237,6 @@ def read_need(words: str) -> NeedQuestion | None:
         tokens = tokens[2:]
 
     return _read_list(tokens, is_internal=is_internal) or (None if is_internal else _read_version(tokens))
-
-
-def expand_yes_or_no(words: str) -> str:
-    """Write a yes-or-no question about a package in the form that is read; other words stay as they are."""
-    for pattern, form in _YES_OR_NO:
-        match = pattern.match(words)
-        if match is None:
-            continue
-        groups = match.groupdict()
-        group = (groups["group"] or groups.get("group2") or "").strip().lower()
-        group = {"directly": "direct", "developing": "development", "developers": "development"}.get(group, group)
-        group = {"tests": "test", "testing": "test", "docs": "documentation"}.get(group, group)
-        text = form.format(name=match["name"], group=group, owner=match["owner"] or "").replace("  ", " ")
-        of_owner = f" of {match['owner']}" if match["owner"] and "{owner}" not in form else ""
-        return f"{text}{of_owner}"
-
-    return words
-
-
-def without_alternative(words: str) -> str:
-    """Return a yes-or-no question without the other half that it offers: "or is it optional"."""
-    return _TO_RUN.sub("", _ALTERNATIVE.sub("", words))
 
 
 def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | None:
@@ -397,7 +349,9 @@ def _of_name(name: str, read: _Words, extreme: str) -> NeedQuestion | None:
         kind = "newest" if extreme == "max" else "runtime"
         return NeedQuestion(kind, name.lower(), owner) if not read.groups else None
 
-    is_word = name.lower() in _GRAMMAR | _SUBJECT_NOUNS | _THINGS | _VERBS | _VERSION_WORDS | _EXTREMES.keys()
+    is_word = (
+        name.lower() in _OF_CODE | _GRAMMAR | _SUBJECT_NOUNS | _THINGS | _VERBS | _VERSION_WORDS | _EXTREMES.keys()
+    )
     groups = read.groups - {""}
     # `packages` reads questions that say "version".
     if is_word or extreme == "max" or read.has_version_word or not groups <= {"test", "dev"} or len(groups) > 1:

@@ -265,3 +265,60 @@ def _make(name_tokens: Sequence[str], rest: Sequence[str], asks: str) -> FreePac
     groups = {_GROUPS[word] for word in words if word in _GROUPS}
     subject = tuple(word for word in words if word and word not in grammar and word not in _GROUPS)
     return FreePackageQuestion("-".join(bare), asks, next(iter(groups)) if len(groups) == 1 else "", subject)
+
+
+_ALTERNATIVE = re.compile(
+    r"(?:\s+no matter what)?,?\s+or\s+(?:is\s+(?:it|that)\s+|are\s+they\s+|only\s+|just\s+|merely\s+)?[\w\s-]{1,60}$",
+    re.IGNORECASE,
+)
+"""The other half of "is it needed to run, or only for tests": the line that lists a package decides."""
+_TO_RUN = re.compile(r" (?:to|for|when) (?:run|use|install|running|using|installing)(?: it)?$", re.IGNORECASE)
+_HOLDER = r"(?: (?:package|crate|module|gem|chart|project|library))?"
+_YES_OR_NO = (
+    (
+        # "Is mockito just for development in the core package?", "is nio-ssl only there for the tests"
+        re.compile(
+            rf"^(?:is|are) (?:the )?(?P<name>{NAME})(?: (?:package|library|crate|gem|dependency))? "
+            r"(?:(?:really|actually|only|just|merely|purely|solely|exclusively|there|used|needed|required|meant|present"
+            r"|listed|around|something (?:it|we) (?:use|need)s?|installed) ){0,4}"
+            r"(?:for|in|during|by|as) (?:the |its |a )?"
+            r"(?P<group>dev|development|developing|developers|tests?|testing|documentation|docs)"
+            r"(?: (?:suite|code|purposes?|only|work|dependency))?"
+            rf"(?: (?:in|of|by|for) (?:the )?(?P<owner>[\w@./-]+){_HOLDER})?$",
+            re.IGNORECASE,
+        ),
+        "is {name} a {group} dependency",
+    ),
+    (
+        re.compile(
+            rf"^(?:is|are) (?:the )?(?P<name>{NAME}) (?:something|a package|a library|one) (?:that )?"
+            r"(?:it|this|we|the project) (?P<group>directly )?(?:depends?|rel(?:y|ies)) "
+            r"(?:up)?on(?P<group2> directly)?(?P<owner>)$",
+            re.IGNORECASE,
+        ),
+        "is {name} a {group} dependency",
+    ),
+)
+"""Yes-or-no questions, and the forms that say the same."""
+
+
+def expand_yes_or_no(words: str) -> str:
+    """Write a yes-or-no question about a package in the form that is read; other words stay as they are."""
+    for pattern, form in _YES_OR_NO:
+        match = pattern.match(words)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        group = (groups["group"] or groups.get("group2") or "").strip().lower()
+        group = {"directly": "direct", "developing": "development", "developers": "development"}.get(group, group)
+        group = {"tests": "test", "testing": "test", "docs": "documentation"}.get(group, group)
+        text = form.format(name=match["name"], group=group, owner=match["owner"] or "").replace("  ", " ")
+        of_owner = f" of {match['owner']}" if match["owner"] and "{owner}" not in form else ""
+        return f"{text}{of_owner}"
+
+    return words
+
+
+def without_alternative(words: str) -> str:
+    """Return a yes-or-no question without the other half that it offers: "or is it optional"."""
+    return _TO_RUN.sub("", _ALTERNATIVE.sub("", words))

@@ -18,12 +18,8 @@ from sourcelight.engines.deepsearch.question.lookups.builds import (
 from sourcelight.engines.deepsearch.question.lookups.caller_wording import expand_caller_wording
 from sourcelight.engines.deepsearch.question.lookups.forms import FORMS
 from sourcelight.engines.deepsearch.question.lookups.member_wording import read_member_question
-from sourcelight.engines.deepsearch.question.lookups.package_wording import (
-    NeedQuestion,
-    expand_yes_or_no,
-    read_need,
-    without_alternative,
-)
+from sourcelight.engines.deepsearch.question.lookups.package_wording import NeedQuestion, read_need
+from sourcelight.engines.deepsearch.question.lookups.packages import expand_yes_or_no, without_alternative
 from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_action_purpose, read_tested
 from sourcelight.engines.deepsearch.question.lookups.value_wording import expand_value_wording, quote_place
 from sourcelight.engines.deepsearch.question.marks import GAP
