@@ -64,3 +64,22 @@ def test_other_descriptions_mean_no_path(mill: LocalEngine, question: str) -> No
     assert " was added by " not in lead
     assert "wrote the most lines" not in lead
     assert "was last changed" not in lead
+
+
+def test_a_renamed_directory_is_followed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    root = tmp_path_factory.mktemp("weir")
+    repo = RepositoryBuilder(root / "weir")
+    rye = {f"{name}.yaml": "".join(f"{name} {number}\n" for number in range(20)) for name in ("a", "b", "c")}
+    repo.commit({f"stable/rye/{name}": text for name, text in rye.items()}, "Rye", author=ADA)
+    moved: dict[str | bytes, str | bytes | None] = {f"stable/rye/{name}": None for name in rye}
+    moved |= {f"charts/rye/{name}": text for name, text in rye.items()}
+    repo.commit(moved, "Move", author=BOB)
+    repo.commit({"charts/rye/oat/d.yaml": "x\n", "src/isMillStone.js": "export {}\n"}, "Oat", author=CYD)
+    engine = open_engine([repo.path], index=root / "index", workers=1)
+    lead = lead_of(engine, "Who added the rye chart?")
+    assert lead.startswith("`charts/rye` was added as `stable/rye` by Ada on ")
+    assert ", and renamed by Bob on " in lead
+    assert lead_of(engine, "Who added the oat chart?").startswith("`charts/rye/oat` was added by Cyd on ")
+    assert lead_of(engine, "who added ismillstone").startswith("`src/isMillStone.js` was added by Cyd on ")
+    assert lead_of(engine, "Is anyone still working on it?").startswith("The last commit is “Oat” by Cyd on ")
+    assert lead_of(engine, "How long has this project been around?").startswith("The first commit is “Rye” by Ada on ")

@@ -193,7 +193,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
             "definitions._by_place", "definitions._add_other_kinds", "counting.count_declarations",
             "definitions.count_tests", "exports.count_exports", "subclasses.count_subclasses", "commits.count_commits",
             "commits.count_authors", "changes.count_changed_files", "changes.count_changed_folders",
-            "changes._compare", "changes.count_changed_lines", "changes.count_refs", "imports.count_importing",
+            "changes._compare", "changes.count_changed_lines", "commits.count_refs", "imports.count_importing",
             "imports._not_importing", "answering._apply_group", "code.list_tests", "people.list_inactive",
             "people.count_people_by_year", "history.compare_interfaces", "parts.count_parts",
             "parts.count_listed_parts", "parts._count_manifests", "parts._count_translations", "parts._of_folders",

@@ -1,4 +1,4 @@
-"""Counts of changed files and lines, of branches and tags; and the commits that removed or renamed files."""
+"""Counts of changed files and lines, and the commits that removed or renamed files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.commits import author_expression, conditions, dates_of, revisions_of
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
-from sourcelight.engines.deepsearch.facts.paths import is_of_files
+from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import noun_for
 from sourcelight.engines.deepsearch.markdown import in_sentence
 from sourcelight.engines.history.model import RENAMED
 from sourcelight.engines.tools.history import histories
-from sourcelight.repos import matching_refs
 
 
 def count_changed_files(work: Work) -> Fact:
@@ -198,34 +197,6 @@ def count_changed_lines(work: Work) -> Fact:
     return fact
 
 
-def count_refs(work: Work) -> Fact:
-    """Count branches or tags."""
-    kind = work.request.kind
-    prefix = "refs/tags/" if kind == "tags" else "refs/heads/"
-    noun = "tag" if kind == "tags" else "branch"
-    fact = Fact(0, "", f"git for-each-ref {prefix}", unit=kind)
-    table = Rows(kind.capitalize(), ("repository", noun, "commit"))
-
-    # A repository that is pinned at several revisions has its refs once.
-    for target in {target.repository.key: target for target in work.targets}.values():
-        if target.repository.kind != "git":
-            continue
-        cancellation = work.inquiry.context.cancellation
-        for name, commit in matching_refs(target.repository, lambda name: name.startswith(prefix), cancellation):
-            table.add((target.repository.name, name.removeprefix(prefix), commit[:12]))
-            fact.repositories[target.repository.name] += 1
-
-    fact.number = table.total
-    fact.subject = noun_for(noun, table.total)
-    fact.rule = (
-        "Counts git tags. A release of a hosting service without a tag doesn't count."
-        if kind == "tags"
-        else "Counts the branches of the clone, including branches that only its remote has."
-    )
-    fact.tables = [table]
-    return fact
-
-
 def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Filter `rows` (of ``commits``, newest first) to commits that removed a file of the request's paths.
 
@@ -346,6 +317,55 @@ def find_rename(
     return None
 
 
+def _former_directory(path: str, ending: str, depth: int) -> str:
+    """Return the directory in which a file was as in its new one, or at the same depth; empty for none."""
+    if path.endswith(f"/{ending}"):
+        return path[: len(path) - len(ending)]
+    parts = path.split("/")
+    is_named_so = parts[-1] == ending.rpartition("/")[2] and len(parts) > depth
+    return "/".join(parts[:depth]) + "/" if is_named_so else ""
+
+
+def find_origin_of_directory(work: Work, row: dict[str, Any], directory: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the former directory of most files that a commit brought to a directory, and the commit that began it.
+
+    Parameters
+    ----------
+    work
+        Its request names the repositories.
+    row
+        The first commit that changed the directory.
+    directory
+        With a slash at its end.
+    """
+    former: Counter[str] = Counter()
+    for opened_history in histories.open_histories("commit_search", work.context, work.names).selections:
+        if opened_history.name != row["repository"]:
+            continue
+        changes, layout = opened_history.history.changes, opened_history.layout(work.context)
+        position = opened_history.history.position(row["commit"])
+        if position is None:
+            continue
+        starts = opened_history.history.commits.change_starts
+        for index in range(int(starts[position]), int(starts[position + 1])):
+            path = layout.text(int(layout.path[index]))
+            if not path.startswith(directory):
+                continue
+            old, ending = layout.text(int(layout.old_path[index])), path[len(directory) :]
+            is_renamed = changes.status[index] == RENAMED and not old.startswith(directory)
+            former[_former_directory(old, ending, directory.count("/")) if is_renamed else ""] += 1
+
+    name, count = max(former.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+    # Files that were moved down from a directory above have left it, and gave it no other name.
+    if not name or directory.startswith(name) or count * 2 <= former.total():
+        return None
+
+    arguments = {"repos": [row["repository"]], "files": [f"^{escape_regexp(name)}"], "useRegex": True}
+    rows = work.call("commit_search", {**arguments, **revisions_of(work)}).table.to_pylist()
+    position = next((index for index, item in enumerate(rows) if item["commit"] == row["commit"]), None)
+    return None if position is None or position + 1 >= len(rows) else (name.rstrip("/"), rows[-1])
+
+
 _MAX_RENAMES = 20
 
 
@@ -391,3 +411,20 @@ def join_facts(changes: Sequence[Fact]) -> Fact:
         first.unapplied += fact.unapplied
 
     return first
+
+
+def find_former_path(
+    work: Work,
+    row: dict[str, Any],
+    renames: Sequence[tuple[str, str, str, str]],
+    concrete: Sequence[tuple[str, str]],
+    paths: PathNames,
+) -> tuple[str, dict[str, Any]] | None:
+    """Return under which path, and by which commit, a file or directory came that was renamed; None for another one."""
+    if renames:
+        return find_origin(work, row, renames)
+    if not concrete or not work.request.paths or work.request.paths[0].is_file:
+        return None
+    origin = find_origin_of_directory(work, row, f"{concrete[0][1]}/")
+    # A directory that is still there was not renamed.
+    return origin if origin is not None and not paths.is_folder(origin[0]) else None

@@ -18,13 +18,13 @@ from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.facts.searches import format_terms, noun_for
 from sourcelight.engines.deepsearch.markdown import person_name
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
+from sourcelight.repos import matching_refs
 from sourcelight.repos.objects.commits import at_offset
 
 _MERGES_LEFT_OUT = (
     "Counts of commits by files or lines leave out merges, which have no changes of their own, as in `git log "
     "--no-merges --full-history`."
 )
-
 
 _MAX_PEOPLE = 4
 """Names of people that a sentence lists."""
@@ -372,4 +372,32 @@ def count_authors(work: Work) -> Fact:
 
     fact.repositories = Counter({name: len(commits_of_person) for name, commits_of_person in per.items()})
     fact.tables = [people_table(rows)]
+    return fact
+
+
+def count_refs(work: Work) -> Fact:
+    """Count branches or tags."""
+    kind = work.request.kind
+    prefix = "refs/tags/" if kind == "tags" else "refs/heads/"
+    noun = "tag" if kind == "tags" else "branch"
+    fact = Fact(0, "", f"git for-each-ref {prefix}", unit=kind)
+    table = Rows(kind.capitalize(), ("repository", noun, "commit"))
+
+    # A repository that is pinned at several revisions has its refs once.
+    for target in {target.repository.key: target for target in work.targets}.values():
+        if target.repository.kind != "git":
+            continue
+        cancellation = work.inquiry.context.cancellation
+        for name, commit in matching_refs(target.repository, lambda name: name.startswith(prefix), cancellation):
+            table.add((target.repository.name, name.removeprefix(prefix), commit[:12]))
+            fact.repositories[target.repository.name] += 1
+
+    fact.number = table.total
+    fact.subject = noun_for(noun, table.total)
+    fact.rule = (
+        "Counts git tags. A release of a hosting service without a tag doesn't count."
+        if kind == "tags"
+        else "Counts the branches of the clone, including branches that only its remote has."
+    )
+    fact.tables = [table]
     return fact

@@ -11,7 +11,7 @@ from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.changes import (
-    find_origin,
+    find_former_path,
     find_rename,
     join_facts,
     removals_of,
@@ -191,11 +191,11 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
     row = removals[0] if removals else rows[0 if newest else -1]
     renames = _renames(work)
-    if request.event == "added" and not request.is_last and is_whole and renames and len(concrete) <= 1:
-        origin = find_origin(work, row, renames)
+    if request.event == "added" and not request.is_last and is_whole and len(concrete) <= 1:
+        origin = find_former_path(work, row, renames, concrete, paths)
         if origin is not None:
             return _state_origin(fact, paths_text, row, *origin)
-        if concrete and request.paths[0].glob.startswith("**/"):
+        if renames and concrete and request.paths[0].glob.startswith("**/"):
             # A name without its directory means the file under its former paths, too.
             paths_text = code(request.paths[0].glob.removeprefix("**/"))
 

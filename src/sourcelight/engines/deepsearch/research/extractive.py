@@ -25,7 +25,7 @@ from sourcelight.engines.deepsearch.lookups.absence.words import (
 )
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
-from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit
+from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit, spellings_of_project
 from sourcelight.engines.deepsearch.lookups.project.releases import find_first_tag
 from sourcelight.engines.deepsearch.lookups.project.subject_paths import name_subject_path, names_kind_of_path
 from sourcelight.engines.deepsearch.places.name_marks import mark_names
@@ -212,12 +212,17 @@ def _find_release(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
 
 def _answer_by_history(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     """Answer by a count, by the commit that a question describes, or by the file or directory that it describes."""
-    inquiry = inquiry.with_words(expand_event_wording(inquiry.words))
+    for words in (inquiry.words, expand_event_wording(_with_pronoun(inquiry))):
+        inquiry = inquiry.with_words(words)
+        of_project = as_count_request(inquiry, emit)
+        if of_project is not inquiry:
+            return count(of_project, emit)
+
     of_path = _count_of_path(inquiry, emit) if names_kind_of_path(inquiry.words) else None
     if of_path is not None:
         return of_path
 
-    result = count(as_count_request(inquiry, emit), emit)
+    result = count(inquiry, emit)
     if _is_stated(result):
         return result
 
@@ -225,6 +230,22 @@ def _answer_by_history(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     if described is not None:
         return FactsDraft(write_finding(without_secrets(described), inquiry), is_whole=True)
     return _count_of_path(inquiry, emit) or result
+
+
+def _with_pronoun(inquiry: ResearchRequest) -> str:
+    """Return a question with "it" for the name of the only searched repository: "when did LiveView get a policy"."""
+    match = _SUBJECT.match(inquiry.words)
+    name = re.sub(r"[^a-z\d]", "", match["name"].lower()) if match is not None else ""
+    if match is None or name not in spellings_of_project(inquiry):
+        return inquiry.words
+    return f"{match['before']}it{inquiry.words[match.end() :]}"
+
+
+_SUBJECT = re.compile(
+    r"(?P<before>(?:when|since when|how long|in (?:which|what) (?:commit|release|version)) (?:did|does|has|do|can) )"
+    r"(?:the )?(?P<name>[\w.-]{2,60})(?= )",
+    re.IGNORECASE,
+)
 
 
 def _count_of_path(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:

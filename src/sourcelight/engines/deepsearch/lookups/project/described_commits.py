@@ -7,7 +7,7 @@ words, and no other object before them. "Add tests for the redis chart" isn't th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -78,7 +78,7 @@ class _CommitDescription:
 
 def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     """Return the only commit whose subject says what a question describes, or the first of a few; None for others."""
-    description = _read(inquiry.words)
+    description = _read(inquiry.words, spellings_of_project(inquiry))
     if description is None:
         return None
 
@@ -133,7 +133,14 @@ def _beginnings(word: str) -> list[str]:
     return [beginning if word.startswith(beginning) else word[:3], *beginnings]
 
 
-def _read(text: str) -> _CommitDescription | None:
+def spellings_of_project(inquiry: ResearchRequest) -> frozenset[str]:
+    """Return the name of the only searched repository, also without its first word: small letters without signs."""
+    names = inquiry.pins.short_names if len({pin.repository for pin in inquiry.pins}) == 1 else ()
+    parts = [re.findall(r"[A-Za-z\d]+", name.lower()) for name in names]
+    return frozenset("".join(words[start:]) for words in parts for start in range(len(words)) if start < 2)
+
+
+def _read(text: str, project_names: Collection[str] = ()) -> _CommitDescription | None:
     """Read the words that describe a commit; None for a question that asks for something else, or names too little."""
     asks = WHO.search(text) or WHEN.search(text)
     if asks is None or len(text) > MAX_CHARS:
@@ -149,6 +156,9 @@ def _read(text: str) -> _CommitDescription | None:
         return None
 
     words = [word for word in words if word.lower() not in FUNCTION_WORDS]
+    other_words = [word for word in words if re.sub(r"[^a-z\d]", "", word.lower()) not in project_names]
+    # The name of the project says nothing in its own history, unless nothing else is named.
+    words = other_words if len(other_words) > 1 else words
     stems = tuple(dict.fromkeys(map(stem_of, words)))
     objects = [word for word in words if stem_of(word) not in SAME and stem_of(word) != "make"]
     if not objects or not 1 < len(stems) <= _MAX_WORDS:

@@ -141,8 +141,12 @@ def _path_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word: 
     words = [word for word in WORD.findall(subject) if word.lower() not in FUNCTION_WORDS]
     stems = _stems_of_words(words)
     specific = [stem for stem in stems if stem not in _GENERIC]
-    if not specific or len(words) > _MAX_WORDS or (len(stems) < 2 and not may_be_one_word):
+    if not specific or len(words) > _MAX_WORDS:
         return ""
+
+    if len(stems) < 2 and not may_be_one_word:
+        # A name in small letters: "isstrongpassword".
+        candidates = [path for path in candidates if _is_joined(path, words[0])]
 
     wants_folder = bool(_FOLDERS & set(stems))
     ranked: list[tuple[tuple[int, ...], str]] = []
@@ -167,6 +171,12 @@ def _stems_of_words(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(stems))
 
 
+def _is_joined(path: str, word: str) -> bool:
+    """Return whether the name of a file has several words that are one in a question."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    return len(re.findall(r"[A-Z]?[a-z]+|\d+", name)) > 1 and re.sub(r"[_-]", "", name).lower() == word.lower()
+
+
 def _score(path: str, stems: Sequence[str], *, wants_folder: bool) -> tuple[int, ...] | None:
     """Return how well a path fits a description, more is better; None if it doesn't."""
     is_folder = path.endswith("/")
@@ -176,12 +186,12 @@ def _score(path: str, stems: Sequence[str], *, wants_folder: bool) -> tuple[int,
     own_stems = {stem_of(part) for part in parts}
     words = set(stems)
     # A name of one piece may be written in several words: "data loader" is dataloader.
-    if not own_stems or not (own_stems <= words or "".join(parts).lower() == "".join(stems)) or own_stems <= _GENERIC:
+    if not own_stems or not (own_stems <= words or stem_of("".join(parts)) == "".join(stems)) or own_stems <= _GENERIC:
         return None
 
     directories = frozenset(form for directory in above for form in all_forms_of(directory))
     missing = words - own_stems - _GENERIC - directories
-    if missing and "".join(parts).lower() != "".join(stems):
+    if missing and stem_of("".join(parts)) != "".join(stems):
         return None
     rank = 2 if is_folder else rank_of(path)
     if rank > 1 and not is_folder and not re.search(r"\b(?:test|spec|doc|exampl|guid)", " ".join(stems)):

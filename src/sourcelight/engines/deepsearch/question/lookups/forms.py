@@ -68,8 +68,13 @@ _LINE = _patterns(
 _DEFINING_LINE = _patterns(
     (
         "(?P<asks>who|when|which commit|what commit) (?:(?:has|was|is|did|last|lastly) |most recently )*"
-        rf"(?:changed?|modified|touched|edited) the line (?:that|which) (?:defines|declares) {_DET}(?:{KINDS} )?"
+        rf"(?:changed?|modified|touched|edited|wrote) the line (?:that|which) (?:defines|declares) {_DET}(?:{KINDS} )?"
         rf"(?P<name>{_NAME})(?: ?,? and (?:when|by whom|who))?"
+    ),
+    (
+        "(?P<asks>who|when|which commit|what commit) (?:(?:has|was|is|did|last|lastly) |most recently )*"
+        "(?:changed?|modified|touched|edited|wrote) the (?:signature|declaration|definition)(?: line)? of "
+        rf"{_DET}(?:{KINDS} )?(?P<name>{_NAME})(?: ?,? and (?:when|by whom|who))?"
     ),
 )
 _FILE = r"(?P<path>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z]\w{0,9})"

@@ -142,13 +142,16 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"when (?:did|was|has) SUBJECT (?:start|started|begin|begun|created|born|founded|made|written)",
         r"how old is SUBJECT",
         r"since when does SUBJECT exist",
-        r"how long has SUBJECT existed",
+        r"how long has SUBJECT (?:existed|been (?:around|going|there|in existence))",
         r"who (?:started|began|founded) SUBJECT",
     ),
     "activity": (
         r"is SUBJECT (?:still )?(?:actively )?(?:active|alive|maintained|dead|abandoned|developed)",
         r"is SUBJECT (?:still )?(?:under|in) (?:active )?development",
         r"how active is SUBJECT",
+        r"(?:is|are) (?:anyone|anybody|people|they) (?:still )?(?:maintaining|developing|working on) SUBJECT",
+        r"does (?:anyone|anybody|someone) still (?:maintain|develop|work on) SUBJECT",
+        r"when (?:was|did) SUBJECT (?:last|most recently) (?:touched|updated|changed|worked on|active|change)",
         r"what (?:has )?(?:recently |lately )?changed(?: recently| lately)?OF",
         r"what(?: is|'s) newOF",
         r"WHICH(?: are| were)? NEWEST (?:commits|changes)OF",
@@ -259,7 +262,7 @@ def read_project_question(text: str, names: Collection[str], *, is_follow_up: bo
     if len(words) > MAX_CHARACTERS or (is_follow_up and _PRONOUN.search(words) and not _PROJECT.search(words)):
         return ""
     # "What is this and what does it do?" asks for one thing twice.
-    topics = {_topic_of(part) for part in words.split(" and ")}
+    topics = {_topic_of(part) for part in re.split(r" and |[?.!]+ ", words)}
     return topics.pop() if len(topics) == 1 else _topic_of(words)
 
 
