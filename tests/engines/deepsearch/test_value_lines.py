@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -239,6 +240,7 @@ def test_a_question_is_read_into_content_words_and_what_is_not_given(
         "where is the port defined?",
         "what was the port before 2020?",
         "does it use yaml?",
+        "which modules pull in the yaml package",
         "x" * 400,
     ],
 )
@@ -281,3 +283,33 @@ def _headline(engine: LocalEngine, question: str) -> str:
     """Return the first paragraph of an answer, without links."""
     text = research(engine, question).text
     return re.sub(r"\[[^\]]*\]\([^)]*\)", "", text.strip().split("\n\n")[0])
+
+
+RIVALS: dict[str | bytes, str | bytes | None] = {
+    "src/press.ts": (
+        "export interface Options {\n  /** The longest wait between retries. */\n  maxDelayMs: number;\n}\n"
+        "export const press = ({ maxNumberAttempts = 2, maxDelayMs = limits() }) => 1;\n"
+    ),
+    "gradle.properties": "VERSION_NAME=5.1.0\n",
+    "src/filter.h": "#define DEFAULT_SAMPLE_RATE_MULTIPLIER 4\n",
+    "extras/press_example.c": "#define DEVICE_SAMPLE_RATE 0\n",
+    "cmd/main.go": (
+        'package main\n\nvar (\n\tsign = flag.String("sign", "", "path to the claim, or + to use only args")\n'
+        '\tcompact = flag.Bool("compact", false, "output compact JSON")\n)\n'
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what's the longest wait between retries?",  # no number of attempts
+        "which tag is used if none is given?",  # no version, although a tag may be one
+        "what's the default sample rate?",  # no multiplier of one, and none of an example
+        "is the issued-at claim checked out of the box?",  # the help of another option has the word
+    ],
+)
+def test_a_word_that_is_only_related_states_no_value(tmp_path: Path, question: str) -> None:
+    engine = engine_for(tmp_path, RIVALS)
+    assert " is set to " not in _headline(engine, question)
+    assert "The default of" not in _headline(engine, question)

@@ -129,7 +129,7 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
         return None
 
     weights = [max((_WEIGHTS[source] for source in covers if word in covers[source]), default=0.0) for word in words]
-    if not is_named and 0.0 in weights:
+    if not is_named and (0.0 in weights or not _is_specific(request, line, covers)):
         return None
 
     share = sum(weights) / len(words) if words else 1.0
@@ -159,6 +159,63 @@ def _has_form(word: str, name: str) -> bool:
     return any(is_form(word, part) for part in parts_of(name))
 
 
+def _is_specific(request: ValueRequest, line: ValueLine, covers: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether the words themselves, rather than others that are related to them, lead to a line.
+
+    The longest wait between retries is no number of attempts, and the tag that is used if none is given no version.
+    """
+    words = request.words
+    if _OF_EXAMPLE.search(line.path) is not None or not _names_head(request, line, covers["value"]):
+        return False
+
+    in_name = covered_by((*words, *request.setting), line.name, related=False)
+    exact_words = in_name.union(*(covered_by(words, text, related=False) for text in (line.text, line.keys, line.path)))
+    exact_words = (exact_words | covers["value"]) & frozenset(words)
+    related_words = _own_words(covers) & frozenset(words)
+    # Most words that the name, the texts, the keys and the path lack are about something else.
+    if len(exact_words) * 2 < len(words) or len(related_words) * 3 < len(words) * 2:
+        return False
+
+    if not in_name:
+        shows_kind = request.kind in {"time", "port"} and _SHOWN_KIND.fullmatch(line.value.strip("\"'`")) is not None
+        has_all = len(exact_words) > 1 and len(related_words) == len(words)
+        return len(words) > 1 and (len(exact_words) >= _MIN_DESCRIBED or has_all or (bool(exact_words) and shows_kind))
+    return len(words) > 1 or _is_marked(request, line)
+
+
+def _names_head(request: ValueRequest, line: ValueLine, of_value: frozenset[str]) -> bool:
+    """Return whether a name ends with the requested thing: a multiplier of the sample rate is no rate."""
+    # An option may have one letter, and its name in its texts.
+    name = line.name if len(line.name) > 1 else line.text
+    in_head = covered_by(tuple(request.head), name, related=False)
+    if len(line.name) == 1:
+        return bool(in_head)
+    if request.kind == "thing" and request.head and not request.setting and not in_head and not request.head & of_value:
+        return False
+
+    parts = [part for part in parts_of(last_part(line.name) or line.name) if not is_unit(part) and not part.isdigit()]
+    explaining = (*request.words, *request.optional, *request.nouns)
+    return not (in_head and parts) or parts[-1] in _ENDS or bool(covered_by(explaining, parts[-1]))
+
+
+def _is_marked(request: ValueRequest, line: ValueLine) -> bool:
+    """Return whether a name of one word of the question says that it is a default, a switch or a measure."""
+    parts = set(parts_of(line.name))
+    is_switch = request.kind == "truth" and bool(parts & _SWITCHES)
+    return "default" in parts or is_switch or bool(parts & request.nouns) or bool(request.setting)
+
+
+def _own_words(covers: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*(covers[source] for source in _OWN))
+
+
+_SHOWN_KIND = re.compile(r"\d+(?:\.\d+)?\s?(?:ms|s|m|h|d|w|y|sec|min|hours?|days?|minutes?|seconds?)")
+_SWITCHES = frozenset({"enable", "enabled", "use", "with", "build", "allow", "disable", "disabled"})
+_ENDS = frozenset({"default", "value", "max", "min", "limit", "option", "opt", "setting", "flag", "var", "name", "t"})
+"""Last parts of names that add nothing."""
+_OF_EXAMPLE = re.compile(r"(?:^|[/_.-])(?:examples?|samples?|demos?|stubs?)(?:[/_.-])", re.IGNORECASE)
+_MIN_DESCRIBED = 3
+"""Words of the question that the texts of a line have if its name has none."""
 _WEIGHTS = {"name": 1.0, "value": 0.9, "texts": 0.9, "keys": 0.75, "path": 0.7, "documentation": 0.6, "near": 0.4}
 """Weight of a word by what covers it."""
 _OF_SETTING, _OF_EXTRA, _MAX_EXTRAS = 0.3, 0.06, 2

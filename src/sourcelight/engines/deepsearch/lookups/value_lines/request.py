@@ -59,6 +59,12 @@ _LIMITING = re.compile(
 )
 """Words of a question for a limit; without them, "how many" counts things."""
 _OF_PROJECT = re.compile(r"\b(?:function|method|file|class|project|repo\w*|module)\b", re.IGNORECASE)
+_OF_UNITS = re.compile(
+    r"\W*(?:which|what)\s+(?:(?!is\b|are\b)[\w-]+\s+){0,2}(?:modules?|files?|functions?|methods?|classes|class|packages?|crates?"
+    r"|gems?|tests?|tasks?|scripts?|components?|places?|parts?|lines?)\b",
+    re.IGNORECASE,
+)
+"""A question for units of code, which are no values."""
 _OF_TIME = re.compile(r"\s+(?:\w+\s+)?(?:seconds|minutes|hours|days|ms|milliseconds|time)\b", re.IGNORECASE)
 _OF_THING = re.compile(r"\s+(?:is|are)\s+(?!it\b|they\b)\w", re.IGNORECASE)
 _TIME_WORDS_TEXT = """
@@ -174,7 +180,7 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
 
     bare, clause = split_clauses(text)
     is_default = asks_for_default(bare, clause)
-    if is_of_another_kind(bare, is_default=is_default):
+    if is_of_another_kind(bare, is_default=is_default) or _OF_UNITS.match(bare) is not None:
         return None
 
     is_switch = _ON_OR_OFF.search(bare) is not None
