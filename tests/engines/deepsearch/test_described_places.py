@@ -108,7 +108,13 @@ def test_a_question_is_read_without_its_form(question: str, noun: str, text: str
 
 @pytest.mark.parametrize(
     "question",
-    ["Which file was changed last?", "Where is the timeout set to 5 by default?", "Who wrote the parser?"],
+    [
+        "Which file was changed last?",
+        "Which header does the id middleware read its id from?",
+        "Which file does it write its log to?",
+        "Where is the timeout set to 5 by default?",
+        "Who wrote the parser?",
+    ],
 )
 def test_questions_for_history_and_defaults_describe_no_place(question: str) -> None:
     assert read_place_question(question) is None

@@ -10,10 +10,7 @@ import re
 from dataclasses import dataclass
 
 _MAX_CHARACTERS = 200
-_FILE = (
-    r"(?:source files?|header files?|files?|modules?|scripts?|headers?|components?|templates?|playbooks?|stylesheets?"
-    r"|packages?|units?|crates?)"
-)
+_FILE = r"(?:source files?|header files?|files?|modules?|scripts?|components?|templates?|playbooks?|stylesheets?)"
 _TYPE = r"(?:class(?:es)?|structs?|types?|traits?|interfaces?|objects?|enums?|protocols?|records?|contracts?)"
 _FUNCTION = r"(?:functions?|methods?|macros?|procedures?|routines?|helpers?|subroutines?|predicates?|procs?|fixtures?)"
 _BIT = r"(?:bit|part|piece|place|chunk|section|spot)"
@@ -56,6 +53,12 @@ _OF_CALLERS_ALONE = re.compile(
     r"\b(?:commits?|authors?|by default|unless|how (?:many|much)|versions?|renamed|removed|last|first|most)\b",
     re.IGNORECASE,
 )
+_OF_VALUE = re.compile(
+    r"(?:does|do|did|is|are|was|were|can|will|should|must|would)\b"
+    r"(?!.*\b(?:lives?|in|happens?|done|handled|implemented|located|kept|found)$)",
+    re.IGNORECASE,
+)
+"""A file that something reads or needs is no place of code: "which file does it read from"."""
 _NOUN_OF_FUNCTION = re.compile(rf"^(?:the|our|its|that|this) {_FUNCTION} (?:that|which|for|to) ", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"(?<=\w)\s(?:the|our|its|it|we|they)\s[\w-]+(?:\s[\w-]+)?\s(?:is|are|was|gets)\s.*$", re.IGNORECASE
@@ -110,7 +113,7 @@ def read_place_question(text: str) -> PlaceQuestion | None:
             if _OF_CALLERS_ALONE.search(described) is not None:
                 return None
             return PlaceQuestion("function", _NOUN_OF_FUNCTION.sub("", described), asks_callers=True)
-        if _OF_OTHERS.search(described) is not None:
+        if _OF_OTHERS.search(described) is not None or (kind != "any" and _OF_VALUE.match(described) is not None):
             return None
 
         clause = _RELATIVE.search(described) if kind == "file" else None
