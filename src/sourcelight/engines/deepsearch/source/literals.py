@@ -1,4 +1,8 @@
-"""Literals, such as texts and regular expressions, and the signs that begin a comment beside them.
+"""Distinguish literals, such as texts and regular expressions, and comments from the code beside them.
+
+A sign may begin a literal, a comment, or an operator: a slash divides, a hash may be within a word of a shell, a
+percent sign opens a list of Ruby. Which one it is depends on the language, by the ending of the path, and on what
+precedes it. Where that isn't certain, nothing is returned, so that no value is read from half of a literal.
 
 Text of repositories is hostile: patterns here are linear, and read a bounded part of a line.
 """
@@ -16,6 +20,9 @@ TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|`[^`]*+`")
 _MAX_LETTERS = 1_000
 """Letters of a literal beyond which it isn't read."""
 _PAIRED = {"(": ")", "[": "]", "{": "}", "<": ">"}
+"""The closing delimiter of each that has another one."""
+
+# Languages, by the endings of paths.
 _RUBY = re.compile(
     r"\.(?:rb|gemspec|rake|ru|podspec|cr|coffee)$"
     r"|(?:^|/)(?:Gem|Rake|Pod|Guard|Vagrant|Brew|Danger|Fast|Cap|App)file$"
@@ -23,20 +30,32 @@ _RUBY = re.compile(
 _PERL = re.compile(r"\.(?:pl|pm|t|psgi)$")
 _ELIXIR = re.compile(r"\.exs?$")
 _JAVASCRIPT = re.compile(r"\.(?:[cm]?[jt]s|[jt]sx|vue|svelte)$")
-_WORDS = re.compile(r"\.(?:sh|bash|zsh|fish|bats|ya?ml|cfg|ini|conf|ps[md]?1)$", re.IGNORECASE)
+_SHELLS_AND_SETTINGS = re.compile(r"\.(?:sh|bash|zsh|fish|bats|ya?ml|cfg|ini|conf|ps[md]?1)$", re.IGNORECASE)
 """Paths of languages in which a hash within a word is a part of it."""
 _MAKE = re.compile(r"(?:^|/)(?:GNU)?[Mm]akefile$")
 _UNKNOWN = re.compile(r"(?:^|/)[^/.]+$")
 """Paths without an ending, whose language isn't known by their name."""
+
+# Literals.
 _SLASHES = re.compile(r"/(?:[^/\\#]|\\.|#\{[^{}]*+\}|#)*+/")
-"""A regular expression of Ruby or Perl; an expression within braces may have slashes."""
+"""A regular expression of Ruby or Perl, `/gates?/`; an expression within braces, `#{a / b}`, may have slashes."""
 _SLASHES_OF_JAVASCRIPT = re.compile(r"/(?:[^/\\\[]|\\.|\[(?:[^\]\\]|\\.)*+\])++/")
+"""A regular expression of JavaScript, in which a class may have slashes: `/[/]gate/`."""
+
 _PERCENT = re.compile(r"%(?:[rwWiIqQxs][(\[{<|!/]|[(\[{<|!])")
+"""The beginning of a literal of Ruby: `%w[`, `%r{`, `%(`."""
+
 _SIGIL = re.compile(r"~[a-zA-Z]{1,10}[(\[{<|/]")
+"""The beginning of a sigil of Elixir: `~r/`, `~w(`."""
+
 _OPERATOR = re.compile(r"(?:^|[^\w$@%&>-])(?P<word>qr|q[qwx]?|m|s|tr|y)$")
-"""A word of Perl before a literal, whose next letter delimits it."""
+"""A word of Perl before a literal, whose next letter delimits it: `qw(`, `m{`, `s/`."""
+
 _OF_TWO_PARTS = frozenset({"s", "tr", "y"})
+"""Words of Perl whose literal has two parts: `s/gate/dam/`."""
+
 _BEFORE_OPERAND = re.compile(r"(?:^|[(\[{,=!&|?:;+*~>-]|\b(?:and|or|not|if|unless|when|in|return|then|else))\s*$")
+"""Text before an operand, where a slash begins a regular expression: `= `, `(`, `return `."""
 
 
 def without_texts(line: str) -> str:
@@ -132,7 +151,7 @@ def _begins_comment(text: str, position: int, path: str) -> bool | None:
     before = text[:position][-1:]
     if not before.strip() or before in "([{,;":
         return True
-    if _WORDS.search(path) is not None:
+    if _SHELLS_AND_SETTINGS.search(path) is not None:
         return before in "&|)<>"
     if _UNKNOWN.search(path) is not None and not (_MAKE.search(path) or _RUBY.search(path)):
         return None
@@ -186,7 +205,10 @@ def _match(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str] 
 
 _ML = re.compile(r"\.(?:mli?|fsx?|fsi)$")
 _ML_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.{1,3})'|\(\*(?!\))(?:[^*]|\*(?!\)))*+\*\)")
+"""Texts, characters and comments of OCaml and F#: `"gate"`, `'g'`, `(* gate *)`."""
+
 _IN = re.compile(r"\bin\b(?!')")
+"""The end of a binding: `let gate = 1 in`; `in'` is a name."""
 
 
 def value_before_in(value: str, path: str) -> str | None:
@@ -225,7 +247,10 @@ _GIVEN_IN_SQL = re.compile(
     r"\bDEFAULT\s+(?P<value>.+?)(?=\s+(?:NOT\s+NULL|PRIMARY|UNIQUE|CHECK|REFERENCES|COMMENT|CONSTRAINT)\b|$)",
     re.IGNORECASE,
 )
+"""The default of a column: `DEFAULT 5 NOT NULL`."""
+
 _MODES = frozenset({"IN", "OUT", "INOUT", "VARIADIC"})
+"""Words before the name of a parameter of SQL."""
 
 
 def split_column(text: str) -> tuple[str, str]:
