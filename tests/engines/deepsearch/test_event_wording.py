@@ -124,6 +124,7 @@ def test_the_object_of_a_subject_is_what_is_asked_for(mill: LocalEngine, questio
         "When did we move from GitHub Actions to Travis?",
         "Who removed GitHub Actions?",
         "Who removed the Mercurial resolver?",
+        "Who moved Mercurial to a repo of its own?",
     ],
 )
 def test_another_object_is_not(mill: LocalEngine, question: str) -> None:

@@ -199,7 +199,8 @@ def _names(subject: str, description: _CommitDescription) -> bool:
     """Return whether the object of a subject is what a question describes, with a similar verb and maybe more words."""
     line = SubjectLine.read(subject)
     objects = description.objects
-    if line is None or not objects:
+    # "Moved the benchmarks to a repo" has one name of two: what it was moved to is missing.
+    if line is None or not objects or (description.verb in DIRECTED and len(objects) < 2):
         return False
 
     lower_words = [match[0].lower() for match in line.words]

@@ -159,7 +159,10 @@ def _path_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word: 
         return ""
     best = max(score for score, _ in ranked)
     fitting = [path for score, path in ranked if score == best]
-    return fitting[0] if len(fitting) == 1 else ""
+    # A file and a directory of one name, such as lib/gate.rb and lib/gate/, belong together.
+    names = {re.sub(r"\.\w+$", "", path.rstrip("/")) for _, path in ranked if path != fitting[0]}
+    is_only = len(fitting) == 1 and re.sub(r"\.\w+$", "", fitting[0].rstrip("/")) not in names
+    return fitting[0] if is_only else ""
 
 
 def _stems_of_words(words: Sequence[str]) -> list[str]:
@@ -169,6 +172,9 @@ def _stems_of_words(words: Sequence[str]) -> list[str]:
         parts = [part for part in re.split(r"[-_.]", word) if part]
         stems += [stem_of(part) for part in parts]
     return list(dict.fromkeys(stems))
+
+
+_OF_TESTS = re.compile(r"(?:^|/)(?:tests?|specs?|fixtures?|examples?|samples?|docs?)/", re.IGNORECASE)
 
 
 def _is_joined(path: str, word: str) -> bool:
@@ -193,7 +199,8 @@ def _score(path: str, stems: Sequence[str], *, wants_folder: bool) -> tuple[int,
     missing = words - own_stems - _GENERIC - directories
     if missing and stem_of("".join(parts)) != "".join(stems):
         return None
-    rank = 2 if is_folder else rank_of(path)
-    if rank > 1 and not is_folder and not re.search(r"\b(?:test|spec|doc|exampl|guid)", " ".join(stems)):
+    if (rank_of(path) > 1 or _OF_TESTS.search(path) is not None) and not re.search(
+        r"\b(?:test|spec|doc|exampl|guid)", " ".join(stems)
+    ):
         return None
     return len(own_stems & words), int(wants_folder == is_folder), -len(above)
