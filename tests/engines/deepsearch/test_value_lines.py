@@ -146,6 +146,8 @@ def bakery(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "loaf.h": LIMIT,
             "src/main.rs": MAIN,
             "src/options.cr": JOBS,
+            "lib/rack.go": "package press\n\nconst DefaultRackTimeout = 30 * time.Second\n",
+            "lua/source.lua": "source.FETCHING = 2\n",
             "tests/values.yaml": "service:\n  port: 1\n",
         },
     )
@@ -196,6 +198,9 @@ def test_a_value_is_stated_that_only_words_describe(bakery: LocalEngine, questio
         # A truth is no number, and a number no thing.
         "How many persistent pipes are used by default?",
         "Which steam does it blow while baking by default?",
+        # A timeout is none of idle things, and a state is no time.
+        "After how long is an idle rack dropped by default?",
+        "How long may fetching take unless told otherwise?",
         # Another commit, a person, a count of things.
         "How many idle sockets did a press keep in 2019?",
         "Who set the session timeout?",

@@ -59,7 +59,6 @@ from sourcelight.engines.symbols.definition_parser import Definition
 
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 
-
 _MARKUP = re.compile(r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx)$", re.IGNORECASE)
 """Documents whose attributes are arguments."""
 _YES_OR_NO = re.compile(r"\W*(?:is|are|does|do|will)\b", re.IGNORECASE)
@@ -146,8 +145,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
 
     first = best[0]
     candidates = [_candidate(texts, item) for item in best if item.binding.name == first.binding.name]
-    subject = candidates[0].subject
-    verb = "is" if subject.startswith("The ") else "is set to"
+    subject, verb = candidates[0].subject, candidates[0].verb
     finding = state_values(work, candidates, subject, queries, notes, verb=verb)
     if len(values) == 1 and verb == "is set to" and sets_again(texts, first):
         text = f"{finding.headline.text}; other lines of the file set it, too"
@@ -226,9 +224,11 @@ def _is_of_asked_kind(question: ValueQuestion, name: str, value: str, text: str,
     if _YES_OR_NO.match(text) is not None:
         return value.strip("\"'`").lower() in _BOOLEANS
 
-    # "The max idle time" isn't the number of idle things.
-    if _ENDS_WITH_TIME.search(text) is not None and _TIME.search(f"{name} {value}") is None:
-        return False
+    # "The max idle time" isn't the number of idle things, nor the number of a state, FETCHING = 2, how long that takes.
+    if not has_noun(question, name) and _TIME.search(f"{name} {value}") is None:
+        is_lasting = text.lower().startswith("how long") and not is_named
+        if is_lasting or _ENDS_WITH_TIME.search(text) is not None:
+            return False
 
     # "How many" has no text without a number for an answer.
     if question.nouns and re.match(r"[\"'`](?!\d)", value) is not None:

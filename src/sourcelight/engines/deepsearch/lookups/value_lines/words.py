@@ -44,6 +44,8 @@ for _entry in _RELATED_TEXT.replace("\n", " ").split(","):
     _RELATED.setdefault(_word.strip(), set()).update(_related_words.split())
 _ENDINGS_TEXT = "s es d ed r er rs ers or ors ing ion ies ied y e al ly ic ation ations ment ments"
 _ENDINGS = frozenset(_ENDINGS_TEXT.split())
+_TIMED = frozenset({"deadline", "expire", "expires", "expiry", "wait", "valid"})
+"""Words that a timeout may stand for."""
 _MIN_ALIKE, _MAX_ENDING, _MIN_JOINED, _MIN_PAIR = 4, 5, 4, 6
 
 
@@ -51,7 +53,9 @@ _MIN_ALIKE, _MAX_ENDING, _MIN_JOINED, _MIN_PAIR = 4, 5, 4, 6
 def related_to(word: str) -> frozenset[str]:
     """Return the stems of words that mean nearly the same as a word in programs."""
     related_stems = {stem(other) for other in _RELATED.get(word, set()) | _RELATED.get(word.removesuffix("s"), set())}
-    return frozenset({*related_terms({stem(word): 1.0}), *related_stems})
+    stems = {*related_terms({stem(word): 1.0}), *related_stems}
+    # "Idle" is a state of a connection, and no timeout of any kind.
+    return frozenset(stems if word in _TIMED else stems - {"timeout"})
 
 
 @lru_cache(maxsize=1 << 15)
