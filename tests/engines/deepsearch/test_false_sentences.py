@@ -409,3 +409,13 @@ def test_a_file_in_another_case_is_not_denied(tmp_path: Path) -> None:
     assert lead_of(engine, "Who added cargo.lock?").startswith("`Cargo.lock` was added by Ada")
     assert lead_of(engine, "Who added README?").startswith("`README.md` was added by Ada")
     assert not lead_of(engine, "Who removed `Kiln#fire()`?").startswith("No commit removed")
+
+
+def test_a_default_of_one_case_is_not_the_default(tmp_path: Path) -> None:
+    """In cc-rs, "defaults to `false` for windows-gnu and to `true` for all other targets" was said to be `false`."""
+    source = (
+        "impl Kiln {\n    /// Whether to glaze.\n    ///\n    /// This defaults to `false` for raku and to `true`.\n"
+        "    pub fn glaze(&mut self, glaze: bool) {}\n}\n"
+    )
+    engine = engine_for(tmp_path, {"src/kiln.rs": source})
+    assert "is `false`" not in lead_of(engine, "What's the default of glaze?")

@@ -57,6 +57,8 @@ _TRAILING = re.compile(
 _LOGS = re.compile(
     r"(?:^|/)(?:changes|changelog|history|news|upgrad\w+|release\w*|migrat\w+)[^/]*$|/changelogs?/", re.IGNORECASE
 )
+_OF_CASE = re.compile(r"[`'\"]?\s+(?:for|on|when|if|unless)\s", re.IGNORECASE)
+"""The condition of a default of one case alone: "defaults to `false` for Windows and to `true` elsewhere"."""
 _PURPOSE = re.compile(r"(?<=\(default\) )to\s[^.;\n]{1,200}", re.IGNORECASE)
 """The use of a value, which its name isn't about: "set this to 0 (default) to use the width of the parent"."""
 _NULL = re.compile(r"(?i:none|nil|null|undefined|nullptr|void 0|\[\]|\{\}|\"\"|'')")
@@ -201,7 +203,7 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
         .strip()
         .rstrip(".,;")
     )
-    if not value:
+    if not value or _OF_CASE.match(text[match.end() :]) is not None:
         return
 
     trailing = None if is_document else _TRAILING.match(text)
