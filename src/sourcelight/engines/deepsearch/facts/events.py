@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,9 +32,16 @@ from sourcelight.engines.deepsearch.facts.commits import (
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners, find_people
 from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths, is_file_of, test_files
-from sourcelight.engines.deepsearch.facts.searches import make_pattern, make_queries, noun_for, run_searches
+from sourcelight.engines.deepsearch.facts.searches import (
+    describe_terms,
+    make_pattern,
+    make_queries,
+    noun_for,
+    run_searches,
+)
 from sourcelight.engines.deepsearch.markdown import inline, person_name
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
+from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.repos import resolve
 
 _NO_MERGES = "Merges are left out, because they have no changes of their own."
@@ -329,23 +336,14 @@ def _find_line_change(work: Work) -> Fact | None:
     case = "in any case" if is_other_case else "case-sensitive"
     fact.rule = f"Searches changed lines for the text, {case}. A moved line counts as removed and added. {_NO_MERGES}"
 
-    term_list = " or ".join(code(term.text) for term in request.terms)
-    if request.value:
-        term_list += f" set to {code(request.value)}"
-
-    if rows and is_other_case:
-        term_list += " in another case"
-
-    if is_of_tests:
-        term_list += " in a test file"
-    elif request.paths:
-        term_list += f" in {' or '.join(code(path.glob.removeprefix('**/')) for path in request.paths)}"
+    term_list = describe_terms(request, in_other_case=bool(rows) and is_other_case, of_tests=is_of_tests)
 
     past_verb, verb = _LINE_VERBS.get(request.event, ("changed", "change"))
     # It may be set in another form, such as an argument, and `Oven#open()` is written otherwise in code. A change in a
     # file may be told in other words.
     is_other_form = any(re.search(r"\w#\w|\(\)$", term.text) for term in request.terms)
-    if not rows and (request.value or is_other_form or (request.event == "changed" and request.paths)):
+    is_unsure = request.value or is_other_form or (request.event == "changed" and request.paths)
+    if (not rows and is_unsure) or _has_mention_first(work, rows):
         return None
     if not rows:
         fact.subject = f"No commit{describe_span(request)} {past_verb} a line with {term_list}"
@@ -369,6 +367,19 @@ def _find_line_change(work: Work) -> Fact | None:
         fact.subject += _remaining_lines(work, fact.notes, case="no" if is_other_case else "yes")
 
     return fact
+
+
+def _has_mention_first(work: Work, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the first line with a text is of a document, and code has it since a later commit.
+
+    A document may speak of `mill set` years before there is such a command.
+    """
+    if not rows or work.request.event != "added" or "mention" in work.inquiry.words.lower():
+        return False
+    first = rows[-1]
+    in_code = [row for row in rows if DOCUMENTS.search(row["path"]) is None]
+    is_code_first = any(row["commit"] == first["commit"] for row in in_code)
+    return DOCUMENTS.search(first["path"]) is not None and bool(in_code) and not is_code_first
 
 
 def _expression_of(term: Term, value: str) -> str:

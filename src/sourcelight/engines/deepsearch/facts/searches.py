@@ -29,7 +29,7 @@ from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Work
 from sourcelight.engines.deepsearch.facts.paths import test_files
-from sourcelight.engines.deepsearch.question.request import Term, any_path
+from sourcelight.engines.deepsearch.question.request import FactRequest, Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
 from sourcelight.engines.deepsearch.requests import ResearchEvent
 
@@ -301,3 +301,17 @@ def is_readable(work: Work) -> bool:
     except QueryError:
         return False
     return True
+
+
+def describe_terms(request: FactRequest, *, in_other_case: bool, of_tests: bool) -> str:
+    """Write the texts of a line, their value and their place: "`LIMIT` set to `3` in `mill.py`"."""
+    terms = " or ".join(code(term.text) for term in request.terms)
+    if request.value:
+        terms += f" set to {code(request.value)}"
+    if in_other_case:
+        terms += " in another case"
+    if of_tests:
+        terms += " in a test file"
+    elif request.paths:
+        terms += f" in {' or '.join(code(path.glob.removeprefix('**/')) for path in request.paths)}"
+    return terms

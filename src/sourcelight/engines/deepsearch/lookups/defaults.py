@@ -43,6 +43,9 @@ from sourcelight.engines.deepsearch.source.values import (
     value_of,
 )
 
+_STRING = re.compile(r"^'([^'\"\\\\]*)'$")
+"""A string in single quotation marks that says the same in double ones."""
+
 _VALUED = frozenset({"constant", "variable", "field", "property", "enummember", "module", "function"})
 _LANGUAGE_WORD = re.compile(r"(?i:true|false|none|nil|null|nullptr|undefined|self|this|default|auto|infinity|nan)")
 _WITH_ONE_CONSTRUCTOR = frozenset({"Python", "Ruby", "JavaScript", "TypeScript", "TSX", "JSX", "PHP", "Crystal"})
@@ -334,7 +337,7 @@ def state_values(
     best = [candidate for candidate in candidates if candidate.rank == lowest]
     by_value: dict[str, ValueCandidate] = {}
     for candidate in best:
-        by_value.setdefault(candidate.value, candidate)
+        by_value.setdefault(_STRING.sub(r'"\1"', candidate.value), candidate)
 
     names_repository = len(work.inquiry.pins) > 1
     condition = ""

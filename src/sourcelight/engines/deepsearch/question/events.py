@@ -87,6 +87,7 @@ _TO_VALUE = re.compile(
     r"\s+(?:from\s+\S+\s+)?to\s+(?P<value>⟨[NQ]\d+⟩|-?\d[\w.]*\w|-?\d)(?![\w.]*\w)",
     re.IGNORECASE,
 )
+_MAKES = re.compile(r"\W*who\s+(?:creates|instantiates|constructs|calls|invokes|uses)\b", re.IGNORECASE)
 _ADDED = re.compile(
     r"\b(?:add(?:ed|s)?|introduc(?:e|ed|es)|creat(?:e|ed|es)|wrote|writ(?:e|ten)|implement(?:ed)?"
     r"|(?:first|originally|initially)\s+(?:used|mentioned|called|referenced|seen|occur(?:red|s)?|uses?)"
@@ -197,6 +198,10 @@ def read_event(marked_text: MarkedText, paths: QuestionPaths) -> dict[str, Any] 
 
     asks = WHO.search(marked_text.text) or WHEN.search(marked_text.text)
     if asks is None:
+        return None
+
+    # "Who creates a Mill" asks for code; a person created something.
+    if _MAKES.match(marked_text.text) is not None:
         return None
 
     before = marked_text.text

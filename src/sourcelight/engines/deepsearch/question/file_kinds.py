@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.question.request import PathScope, QuestionP
 from sourcelight.engines.deepsearch.question.vocabulary import language_named
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count) of|count|list(?: all)?|which|what)\b", re.IGNORECASE)
-_BY_ENDING = re.compile(r"(?<![\w⟨./*-])(?P<word>[A-Za-z][\w+-]{0,14})\s+(?=files\b)")
+_BY_ENDING = re.compile(r"(?<![\w⟨./*-])(?P<word>[A-Za-z][\w+-]{0,14})\s+(?=(?:tests?\s+|specs?\s+)?files\b)")
 _TAIL = re.compile(r"[._-]\w{1,30}(?:\.\w{1,10}){0,2}")
 _TESTS_BY_TAIL = re.compile(r"(⟨P\d+⟩)\s+(?:test|spec|source)\s+(?=files\b)")
 IN_BRACKETS = re.compile(

@@ -32,7 +32,7 @@ _MARKED = (
 Also an address of Terraform, a name with two hyphens, and a command of PowerShell.
 """
 _ANY = rf"(?:the )?(?:{_KIND} )?(?:called |named )?(?P<name>{_TICKED}|{_PART})(?: {_KIND})?"
-_CODE = rf"(?:the )?(?:{_KIND} )?(?:called |named )?(?P<name>{_MARKED})(?: {_KIND})?"
+_CODE = rf"(?:the |an? )?(?:{_KIND} )?(?:called |named )?(?P<name>{_MARKED})(?: {_KIND})?"
 _OWNER = rf"(?:the )?(?:{_KIND} )?(?P<owner>{_TICKED}|(?-i:(?=[A-Z]|\w*_\w){_PART}))(?: {_KIND})?"
 _FILE = r"(?:the )?(?:file )?(?P<file>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z]\w{0,9})"
 _CALLING = r"(?:calls?|invokes?|(?:is|are) (?:calling|invoking))"

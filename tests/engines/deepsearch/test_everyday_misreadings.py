@@ -1,0 +1,61 @@
+"""Everyday questions that were read as another one, and answered with a sentence beside the point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from engines.deepsearch.asking import lead_of
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+ADA, BEN = "Ada <ada@example.org>", "Ben <ben@example.org>"
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("misread")
+    builder = RepositoryBuilder(root / "mill")
+    builder.commit({"docs/plan.md": "Later, `mill set` chooses a stone.\n"}, "Write a plan", author=ADA)
+    builder.commit(
+        {
+            "cmd/stone.go": 'package cmd\n\nconst use = "mill set"\n\nfunc NewStone() *Stone { return &Stone{} }\n',
+            "src/Mill.java": "class Mill {\n  Object make() {\n    return new NamedMill();\n  }\n}\n",
+            "src/NamedMill.java": "class NamedMill {\n}\n",
+            "mill.py": (
+                'class Mill:\n    def __init__(self, grain_key="#grain"):\n        self.grain_key = grain_key\n\n\n'
+                "def emit(item, grain_key='#grain'):\n    return item, grain_key\n"
+            ),
+        },
+        "Add the command `mill set`",
+        author=BEN,
+    )
+    builder.commit({f"test/test_{number}.bats": "@test\n" for number in range(3)}, "Test")
+    builder.commit({f"test/test_{number}.sh": "true\n" for number in range(5)}, "Test more")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+def test_the_first_line_of_a_document_adds_no_command(mill: LocalEngine) -> None:
+    lead = lead_of(mill, "When was the `mill set` command added and by whom?")
+    assert "Ada" not in lead.partition("Most relevant:")[0]
+    assert "Ben" in lead
+    assert "Ada" in lead_of(mill, "Who first mentioned `mill set`?")
+
+
+@pytest.mark.parametrize("question", ["Who creates a NamedMill?", "What creates a NamedMill?"])
+def test_who_creates_an_object_asks_for_code(mill: LocalEngine, question: str) -> None:
+    lead = lead_of(mill, question)
+    assert lead.startswith("`NamedMill` is called")
+    assert "make" in lead
+
+
+def test_an_ending_before_test_files_counts(mill: LocalEngine) -> None:
+    assert lead_of(mill, "How many bats test files are there?").startswith("**3** files of `*.bats`")
+
+
+def test_two_quotation_marks_make_one_value(mill: LocalEngine) -> None:
+    assert "several values" not in lead_of(mill, "What is the default of grain_key?")
