@@ -313,6 +313,8 @@ def _read_version(tokens: Sequence[str]) -> NeedQuestion | None:
 
     following = next((token.lower() for token in remaining[1:] if token.lower() not in _VERSION_WORDS), "")
     read = _classify(remaining[1:])
+    # `packages` reads "which version of X", which an action or a lock file may answer, too.
+    read.has_version_word = read.has_version_word or tokens[0].lower() in _VERSION_WORDS
     # "Which states can the wheel have" asks for kinds of a thing.
     is_asked = following in _AUXILIARIES | _WITHOUT_AUXILIARY and read.has_verb and tokens[-1].lower() != "have"
     if not is_asked or len(read.unknown) > 1 or read.systems:

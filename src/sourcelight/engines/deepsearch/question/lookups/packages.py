@@ -45,7 +45,7 @@ minimum minimal min lowest oldest least maximum required exact allowed supported
 _ADJECTIVES = frozenset(_ADJECTIVES_TEXT.split())
 _VERBS_TEXT = """
 depend depends rely relies need needs needed require requires required use uses used install installs installed
-reference references list lists listed declare declares include includes pull pulls link links ship ships bundle
+reference references list lists listed declare declares include includes pull pulls pulled link links ship ships bundle
 bundles pin pins want wants expect expects specify specifies add adds looks look asks ask work works download downloads
 bundled referenced configured shipped included linked pinned declared specified chosen locked imported targeted
 build builds built compiled applied run runs allow allows accept accepts support supports permit permits
