@@ -18,7 +18,13 @@ ADA, BEN = "Ada <ada@example.org>", "Ben <ben@example.org>"
 def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     root = tmp_path_factory.mktemp("misread")
     builder = RepositoryBuilder(root / "mill")
+    builder.commit({"docs/start.md": "A simple mill setup.\n", "docs/a": "b\n"}, "Start")
     builder.commit({"docs/plan.md": "Later, `mill set` chooses a stone.\n"}, "Write a plan", author=ADA)
+    builder.commit({"rye": "1\n"}, "Added rye4j-oat6 and rye4j-grain-bin3", author=ADA)
+    builder.commit({"rye": "2\n"}, "Add rye4j-grain-bin4 to the list", author=BEN)
+    builder.commit({"rye": "3\n"}, "Add rye4j-oat-bin7", author=BEN)
+    locals_of_main = 'locals {\n  span_length = max(1)\n}\n\nmodule "a" {\n  n = local.span_length\n}\n'
+    builder.commit({"main.tf": locals_of_main}, "Terraform")
     builder.commit(
         {
             "cmd/stone.go": 'package cmd\n\nconst use = "mill set"\n\nfunc NewStone() *Stone { return &Stone{} }\n',
@@ -51,6 +57,16 @@ def test_who_creates_an_object_asks_for_code(mill: LocalEngine, question: str) -
     lead = lead_of(mill, question)
     assert lead.startswith("`NamedMill` is called")
     assert "make" in lead
+
+
+def test_a_number_is_not_that_of_another_name(mill: LocalEngine) -> None:
+    assert lead_of(mill, "When did oat bin 7 support land?").startswith("The commit “Add rye4j-oat-bin7” is by Ben")
+    assert "bin3" not in lead_of(mill, "When did grain bin 4 support land?")
+
+
+def test_a_local_value_is_used_where_it_is_not_given(mill: LocalEngine) -> None:
+    assert "line 6 of `main.tf`" in lead_of(mill, "What makes use of the span_length local?")
+    assert "line 2" not in lead_of(mill, "What makes use of the span_length local?")
 
 
 def test_an_ending_before_test_files_counts(mill: LocalEngine) -> None:

@@ -111,8 +111,10 @@ def author_expression(name: str) -> str:
 def line_expression(term: Term) -> str:
     """Write a text of a line as RE2: literally, or as a whole word."""
     escaped = escape_regexp(term.text)
-    prefix = r"\b" if term.is_word and re.match(r"\w", term.text) else ""
-    right = r"\b" if term.is_word and re.search(r"\w$", term.text) else ""
+    # "mill set" is no part of "a mill setup".
+    is_whole = term.is_word or " " in term.text
+    prefix = r"\b" if is_whole and re.match(r"\w", term.text) else ""
+    right = r"\b" if is_whole and re.search(r"\w$", term.text) else ""
     return f"{prefix}{escaped}{right}"
 
 

@@ -114,6 +114,10 @@ def has_reference(line: str, name: str, language: str) -> bool:
         return False
 
     before, behind = _letters_of_names(language)
+    if language in {"HCL", "Terraform"}:
+        # `limit = 3` gives the name a value, and `local.limit` uses it.
+        bare = re.sub(rf"^\s*{re.escape(name)}\s*=(?!=)", "", bare)
+        before = r"\w$-"
     return re.search(rf"(?<![{before}]){re.escape(name)}(?![{behind}])", bare) is not None
 
 

@@ -97,7 +97,9 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
         return None
 
     rows = answer.table.to_pylist()
-    single = [row for row in rows if len(row["parents"] or ()) < 2]
+    single = [
+        row for row in rows if len(row["parents"] or ()) < 2 and _has_numbers(row["subject"] or "", description.words)
+    ]
     fitting = [row for row in single if _says(row["subject"] or "", description)]
     is_exact = bool(fitting)
     fitting = fitting or [row for row in single if _names(row["subject"] or "", description)]
@@ -107,6 +109,10 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
         return None
 
     row = min(fitting, key=lambda row: row["commit_date"])
+    if any(
+        other["commit_date"] < row["commit_date"] and _may_be(other["subject"] or "", description) for other in single
+    ):
+        return None
     series = ", the first of several that fit" if len(fitting) > 1 else ""
     finding = Finding(
         Statement(
@@ -193,6 +199,39 @@ _WITHOUT_MEANING = frozenset(
     map(stem_of, ("make", "teach", "get", "let", "do", "have", "give", "turn", "cause", "put", "set"))
 )
 """Verbs that say nothing by themselves: "made the depth limited"."""
+
+
+def _may_be(subject: str, description: _CommitDescription) -> bool:
+    """Return whether a subject has all words of a thing and a similar verb, in whatever sentence.
+
+    An older one of these may be the commit that is meant, though it isn't certain enough to be stated.
+    """
+    line = SubjectLine.read(subject)
+    if line is None or not description.objects:
+        return False
+    words = {match[0].lower() for match in line.words}
+    if words & (BESIDE | LIMITS):
+        return False
+    forms = frozenset[str]().union(*map(all_forms_of, words))
+    verb = next((form for form in line.forms[0] if form in _SUBJECT_VERBS), "")
+    return set(description.objects) <= forms and _means(description, verb, line)
+
+
+def _has_numbers(subject: str, words: Sequence[str]) -> bool:
+    """Return whether a subject has each number of a question, by itself or behind the word that precedes it.
+
+    The 4 of "Spring Boot 4" isn't that of `resilience4j`, but that of `spring-boot4`.
+    """
+    for index, word in enumerate(words):
+        if not word[0].isdigit():
+            continue
+        number = rf"{re.escape(word)}(?!\w|\.\d)"
+        forms = [rf"(?<![\w.])v?{number}"]
+        if index:
+            forms.append(rf"{re.escape(words[index - 1])}{number}")
+        if re.search("|".join(forms), subject, re.IGNORECASE) is None:
+            return False
+    return True
 
 
 def _names(subject: str, description: _CommitDescription) -> bool:
