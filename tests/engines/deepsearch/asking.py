@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -166,3 +166,11 @@ def add_account(state: State, name: str) -> Viewer:
     """An account that sees public repositories only."""
     state.accounts.create(name, "a password of some length")
     return Viewer(name, sees_private=False)
+
+
+def engine_of_subjects(root: Path, subjects: Sequence[tuple[str, str]]) -> LocalEngine:
+    """Open a repository `mill` with a commit for each subject and author."""
+    repo = RepositoryBuilder(root / "mill")
+    for number, (subject, author) in enumerate(subjects):
+        repo.commit({"log.txt": f"entry {number}\n"}, subject, author=author)
+    return open_engine([repo.path], index=root / "index", workers=1)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engines.deepsearch.asking import research
-from sourcelight.backends.embedded import open_engine
+from engines.deepsearch.asking import engine_of_subjects, research
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.testing import RepositoryBuilder
 
 SUBJECTS = (
     ("Start the mill", "Ada <ada@mill.example>"),
@@ -30,11 +28,7 @@ SUBJECTS = (
 
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
-    root = tmp_path_factory.mktemp("mill")
-    repo = RepositoryBuilder(root / "mill")
-    for number, (subject, author) in enumerate(SUBJECTS):
-        repo.commit({"log.txt": f"entry {number}\n"}, subject, author=author)
-    return open_engine([repo.path], index=root / "index", workers=1)
+    return engine_of_subjects(tmp_path_factory.mktemp("mill"), SUBJECTS)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engines.deepsearch.asking import lead_of
+from engines.deepsearch.asking import engine_of_subjects, lead_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.question.event_wording import expand_event_wording
 from sourcelight.engines.execution import LocalEngine
@@ -90,11 +90,7 @@ SUBJECTS = (
 
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
-    root = tmp_path_factory.mktemp("mill")
-    repo = RepositoryBuilder(root / "mill")
-    for number, (subject, author) in enumerate(SUBJECTS):
-        repo.commit({"log.txt": f"entry {number}\n"}, subject, author=author)
-    return open_engine([repo.path], index=root / "index", workers=1)
+    return engine_of_subjects(tmp_path_factory.mktemp("mill"), SUBJECTS)
 
 
 @pytest.mark.parametrize(
