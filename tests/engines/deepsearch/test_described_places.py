@@ -6,9 +6,15 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import find_rows, has_row, make_queries
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import forms_of, read_description, words_of_name
 from sourcelight.engines.deepsearch.lookups.described_places.wording import read_place_question
+from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.tools import ToolContext
+from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
 pytestmark = pytest.mark.timeout(90)
@@ -127,3 +133,17 @@ def test_words_are_compared_by_stem_initials_and_pairs() -> None:
     assert description.coverage(words_of_name("camelcase_decoder")) == {0, 4, 5}
     assert forms_of("normaliser") & forms_of("normalize")
     assert "tilde" in words_of_name("a leading ~/")
+
+
+def test_a_search_with_too_many_rows_ends_early(shop: LocalEngine) -> None:
+    context = ToolContext(shop, Viewer.owner())
+    work = Work(FactRequest("lookup"), open_inquiry("", "", context), lambda _: None)
+    queries = make_queries(work, "type:file case:no /def/")
+    lines = find_rows(work, queries).lines
+    assert len(lines) > 3
+    assert find_rows(work, queries, max_rows=len(lines)).lines == lines
+    too_many = find_rows(work, queries, max_rows=len(lines) - 1)
+    assert too_many.is_cut
+    assert not find_rows(work, queries, max_rows=len(lines)).is_cut
+    assert has_row(work, queries, lambda row: row["path"].endswith("sse.py"))
+    assert not has_row(work, queries, lambda row: row["path"].endswith("sse.rs"))

@@ -9,7 +9,7 @@ conditions of a count in a sentence (`file_conditions`), and quote the lines of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,6 +100,7 @@ class SearchRows:
     notes: list[str]
     large_files: list[str]
     lacks_only_files: bool = False
+    is_cut: bool = False
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -122,36 +123,87 @@ class _SearchOutput:
     rows: list[dict[str, Any]] = field(default_factory=list)
     lacks: list[_Lack] = field(default_factory=list)
     large_files: list[str] = field(default_factory=list)
+    is_cut: bool = False
 
 
-def find_rows(work: Work, queries: Sequence[str]) -> SearchRows:
-    """Run searches; raises what the engine raises, such as `QueryError`."""
+def find_rows(work: Work, queries: Sequence[str], *, max_rows: int | None = None) -> SearchRows:
+    """Run searches; raises what the engine raises, such as `QueryError`.
+
+    Parameters
+    ----------
+    work
+        The request under way.
+    queries
+        The searches.
+    max_rows
+        Rows of lines and definitions of which more are of no use to the caller: a search with more ends early, and the
+        result says ``is_cut``. None: all rows are read.
+    """
     rows: list[dict[str, Any]] = []
     lacks: list[_Lack] = []
     large_files: list[str] = []
     for query in queries:
-        output = _run_search(work, query)
+        output = _run_search(work, query, max_rows)
         rows += output.rows
         lacks += output.lacks
         large_files += output.large_files
-        count = count_of(len(rows), "row")
+        count = f"more than {count_of(max_rows or 0, 'row')}" if output.is_cut else count_of(len(rows), "row")
         work.emit(ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": count}))
+        if output.is_cut:
+            return SearchRows([], [], [], is_cut=True)
 
     lacks_only_files = {lack.reason for lack in lacks} == {_MISSING_FILES}
-    return SearchRows(rows, [lack.note for lack in lacks], large_files, lacks_only_files=lacks_only_files)
+    is_cut = max_rows is not None and sum(row["type"] != "path" for row in rows) > max_rows
+    return SearchRows(
+        rows, [lack.note for lack in lacks], large_files, lacks_only_files=lacks_only_files, is_cut=is_cut
+    )
 
 
-def _run_search(work: Work, query: str) -> _SearchOutput:
-    """Run a search to its end; raises `Cancelled`."""
+def has_row(work: Work, queries: Sequence[str], accept: Callable[[Mapping[str, Any]], bool]) -> bool:
+    """Return whether searches have a row of a line that `accept` takes; they end at the first one."""
+    for query in queries:
+        row_count, is_accepted = 0, False
+        with _stream(work, query) as events:
+            for event in events:
+                if not isinstance(event, MatchBatch):
+                    continue
+                rows = conform([event.batch]).to_pylist()
+                row_count += len(rows)
+                is_accepted = any(row["type"] == "content" and accept(row) for row in rows)
+                if is_accepted:
+                    break
+
+        work.inquiry.context.cancellation.check()
+        count = f"{count_of(row_count, 'row')} or more" if is_accepted else count_of(row_count, "row")
+        work.emit(ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": count}))
+        if is_accepted:
+            return True
+
+    return False
+
+
+def _stream(work: Work, query: str) -> closing[Any]:
+    """Begin a search; leaving the block ends it."""
     context = work.inquiry.context
     request = SearchRequest(query, pattern_type="standard", cells=True)
+    return closing(context.engine.stream(request, context.viewer, context.cancellation))
+
+
+def _run_search(work: Work, query: str, max_rows: int | None) -> _SearchOutput:
+    """Run a search to its end, or until it has too many rows; raises `Cancelled`."""
     output = _SearchOutput()
     batches: list[Any] = []
+    row_count = 0
     is_finished = False
-    with closing(context.engine.stream(request, context.viewer, context.cancellation)) as events:  # type: ignore[type-var]
+    with _stream(work, query) as events:
         for event in events:
             if isinstance(event, MatchBatch):
                 batches.append(event.batch)
+                if max_rows is not None:
+                    kinds = event.batch.column("type").to_pylist()
+                    row_count += len(kinds) - kinds.count("path")
+                    if row_count > max_rows:
+                        break
             elif isinstance(event, Progress) and event.done:
                 output.lacks += [_lack_of(item) for item in event.skipped if is_limiting(item)]
                 output.large_files += [_sentence_of(item.message) for item in event.skipped if _is_too_large(item)]
@@ -160,7 +212,9 @@ def _run_search(work: Work, query: str) -> _SearchOutput:
 
             is_finished = is_finished or isinstance(event, Done)
 
-    context.cancellation.check()
+    work.inquiry.context.cancellation.check()
+    if max_rows is not None and row_count > max_rows:
+        return _SearchOutput(is_cut=True)
 
     # Without `Done` the stream was cut, and a count would look complete.
     if not is_finished:

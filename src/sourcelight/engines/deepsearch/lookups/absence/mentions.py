@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import (
     SearchRows,
     find_rows,
+    has_row,
     join_queries,
     make_queries,
     row_evidence,
@@ -93,9 +94,9 @@ def find_mentions_alone(work: Work) -> Finding | None:
 def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     pattern = _pattern_of(subject)
     queries = make_queries(work, f"case:no type:file /{pattern}/")
-    content = find_rows(work, queries)
+    content = find_rows(work, queries, max_rows=_MAX_MENTIONS)
     is_word = subject.islower() and subject.isalpha()
-    if len(content.lines) > _MAX_MENTIONS or not _is_whole(content) or (is_word and _has_related(work, subject)):
+    if content.is_cut or not _is_whole(content) or (is_word and _has_related(work, subject)):
         return None
     if is_word and _has_root(work, subject):
         return None
@@ -212,8 +213,11 @@ def _has_root(work: Work, word: str) -> bool:
     if len(root) < 3 or not pattern:
         return False
 
-    rows = find_rows(work, make_queries(work, f"case:no type:file /{pattern}/")).lines
-    return any(not _is_text(row["path"]) and not is_test(row["path"]) for row in rows)
+    return has_row(
+        work,
+        make_queries(work, f"case:no type:file /{pattern}/"),
+        lambda row: not _is_text(row["path"]) and not is_test(row["path"]),
+    )
 
 
 def _pattern_of(subject: str) -> str:
@@ -245,8 +249,8 @@ def _has_related(work: Work, word: str) -> bool:
     if not related:
         return False
     words = "|".join(escape_regexp(term) for term in related)
-    rows = find_rows(work, make_queries(work, f"case:no type:file /\\b(?:{words})/")).lines
-    return any(not _is_text(row["path"]) for row in rows)
+    queries = make_queries(work, f"case:no type:file /\\b(?:{words})/")
+    return has_row(work, queries, lambda row: not _is_text(row["path"]))
 
 
 _NOT_DENIED = "Code may do it under another name"

@@ -98,11 +98,11 @@ def find_named_definitions(work: Work, texts: FileTexts, description: Descriptio
     pattern = _pattern_of(description)
     if not pattern:
         return []
-    rows = find_rows(work, make_queries(work, f"type:symbol case:no /{pattern}/")).rows
-    candidates = [] if len(rows) > _MAX_ROWS else list(_read_parsed(work, rows, description, noun))
-    lines = find_rows(work, make_queries(work, f"type:file case:no /{pattern}/")).lines
-    if len(lines) <= 4 * _MAX_ROWS:
-        candidates += _read_unparsed(work, texts, lines, description, noun)
+    symbols = find_rows(work, make_queries(work, f"type:symbol case:no /{pattern}/"), max_rows=_MAX_ROWS)
+    candidates = [] if symbols.is_cut else list(_read_parsed(work, symbols.rows, description, noun))
+    content = find_rows(work, make_queries(work, f"type:file case:no /{pattern}/"), max_rows=4 * _MAX_ROWS)
+    if not content.is_cut:
+        candidates += _read_unparsed(work, texts, content.lines, description, noun)
     return candidates
 
 
