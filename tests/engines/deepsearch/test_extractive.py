@@ -288,6 +288,10 @@ sys.path.insert(0, sys.argv[3])
 from engines.deepsearch.asking import engine_of, research
 engine = engine_of(Path(sys.argv[1]), Path(sys.argv[2]))
 sys.stdout.buffer.write(research(engine, "how is the checkout total of a `Cart` computed, who wrote it?").text.encode())
+from sourcelight.engines.deepsearch.lookups.prose_values.names import search_words
+from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question
+question = read_value_question("What is the maximum checkout total price and how many retries are allowed by default?")
+print(" ".join(search_words(question)))
 """
 
 

@@ -195,7 +195,8 @@ def _joined_words(question: ValueQuestion, part: str) -> tuple[set[str], bool] |
 
 def search_words(question: ValueQuestion) -> Iterator[str]:
     """Yield the beginnings of names to look for: of the words of the value itself if the question has any."""
-    for word in question.head or (*question.words, *question.further):
+    # Sorted, so that each process writes the same query.
+    for word in sorted(question.head) or (*question.words, *question.further):
         # Most short forms are beginnings; the others are listed.
         yield word[: max(_MIN_ALIKE, len(word) - _MAX_ENDING)] if len(word) > _MIN_ALIKE else word
         if len(word) > _MIN_ALIKE + 1:
@@ -203,7 +204,7 @@ def search_words(question: ValueQuestion) -> Iterator[str]:
         yield from (form for form in _SHORT_FORMS.get(word, _SHORT_FORMS.get(stem_base(word), "")).split())
 
     if question.nouns:
-        yield from (noun for noun in question.nouns if len(noun) > _MIN_SHORT)
+        yield from (noun for noun in sorted(question.nouns) if len(noun) > _MIN_SHORT)
 
 
 _SETTING = re.compile(
