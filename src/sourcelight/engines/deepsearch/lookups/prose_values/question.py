@@ -243,15 +243,29 @@ def _asks_for_value(text: str) -> bool:
     return _ASKED.match(text) is not None and not (_SKIPPED.match(text) or _OF_ANOTHER_TIME.search(text))
 
 
-def _split(text: str) -> tuple[tuple[str, ...], list[str]]:
-    """Return the names of code in a text, and its other words in lower case."""
+def split_names(text: str, token: re.Pattern[str], mark: re.Pattern[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the names of code in a text, and its other words in lower case.
+
+    Parameters
+    ----------
+    text
+        A question or a part of one.
+    token
+        What may be a name or a word, with the groups ``quoted``, ``flag`` and ``name``.
+    mark
+        What a name has and a word of prose lacks.
+    """
     names: list[str] = []
     words: list[str] = []
-    for match in _CODE.finditer(text):
-        token = match["quoted"] or match["flag"] or match["name"]
-        if match["quoted"] or match["flag"] or _MARKED.search(token) is not None:
-            names.append(token.removesuffix("()").lstrip("-"))
+    for match in token.finditer(text):
+        name = match["quoted"] or match["flag"] or match["name"]
+        if match["quoted"] or match["flag"] or mark.search(name) is not None:
+            names.append(name.removesuffix("()").lstrip("-"))
         else:
-            words.append(token.lower())
+            words.append(name.lower())
 
     return tuple(dict.fromkeys(names)), words
+
+
+def _split(text: str) -> tuple[tuple[str, ...], list[str]]:
+    return split_names(text, _CODE, _MARKED)

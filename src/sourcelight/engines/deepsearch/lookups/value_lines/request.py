@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sourcelight.engines.deepsearch.lookups.prose_values.question import FRAME, VERBS
+from sourcelight.engines.deepsearch.lookups.prose_values.question import FRAME, VERBS, split_names
 from sourcelight.engines.deepsearch.lookups.value_lines.wording import (
     asks_for_default,
     is_of_another_kind,
@@ -294,13 +294,7 @@ _CONTENT = frozenset({"mode", "listen", "class", "method", "user", "users", "fol
 
 def _split(text: str) -> tuple[tuple[str, ...], list[str]]:
     """Return the names of code in a text, and its other words in lower case."""
-    names: list[str] = []
-    words: list[str] = []
-    for match in _CODE.finditer(text):
-        token = match["quoted"] or match["flag"] or match["name"]
-        if match["quoted"] or match["flag"] or _MARKED.search(token) is not None:
-            names.append(token.removesuffix("()").strip("-"))
-        else:
-            words.append(token.lower())
-
-    return tuple(name for name in dict.fromkeys(names) if name), words
+    names, words = split_names(text, _CODE, _MARKED)
+    # A dash at the end of `--quiet-` is one of the sentence.
+    bare_names = [name.rstrip("-") for name in names]
+    return tuple(name for name in dict.fromkeys(bare_names) if name), words
