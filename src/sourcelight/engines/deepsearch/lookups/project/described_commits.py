@@ -100,18 +100,17 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
     single = [
         row for row in rows if len(row["parents"] or ()) < 2 and _has_numbers(row["subject"] or "", description.words)
     ]
-    fitting = [row for row in single if _says(row["subject"] or "", description)]
+    lines = [(row, line) for row in single if (line := SubjectLine.read(row["subject"] or "")) is not None]
+    fitting = [row for row, line in lines if _says(line, description)]
     is_exact = bool(fitting)
-    fitting = fitting or [row for row in single if _names(row["subject"] or "", description)]
+    fitting = fitting or [row for row, line in lines if _names(row["subject"], line, description)]
     subjects = {row["subject"] for row in fitting}
     is_reverted = any(_find_reverted_subject(row["subject"] or "") in subjects for row in rows)
     if not 0 < len(fitting) <= _MAX_FITTING or is_reverted or len({row["repository"] for row in fitting}) > 1:
         return None
 
     row = min(fitting, key=lambda row: row["commit_date"])
-    if any(
-        other["commit_date"] < row["commit_date"] and _may_be(other["subject"] or "", description) for other in single
-    ):
+    if any(other["commit_date"] < row["commit_date"] and _may_be(line, description) for other, line in lines):
         return None
     series = ", the first of several that fit" if len(fitting) > 1 else ""
     finding = Finding(
@@ -201,13 +200,12 @@ _WITHOUT_MEANING = frozenset(
 """Verbs that say nothing by themselves: "made the depth limited"."""
 
 
-def _may_be(subject: str, description: _CommitDescription) -> bool:
+def _may_be(line: SubjectLine, description: _CommitDescription) -> bool:
     """Return whether a subject has all words of a thing and a similar verb, in whatever sentence.
 
     An older one of these may be the commit that is meant, though it isn't certain enough to be stated.
     """
-    line = SubjectLine.read(subject)
-    if line is None or not description.objects:
+    if not description.objects:
         return False
     words = {match[0].lower() for match in line.words}
     if words & (BESIDE | LIMITS):
@@ -234,12 +232,11 @@ def _has_numbers(subject: str, words: Sequence[str]) -> bool:
     return True
 
 
-def _names(subject: str, description: _CommitDescription) -> bool:
+def _names(subject: str, line: SubjectLine, description: _CommitDescription) -> bool:
     """Return whether the object of a subject is what a question describes, with a similar verb and maybe more words."""
-    line = SubjectLine.read(subject)
     objects = description.objects
     # "Moved the benchmarks to a repo" has one name of two: what it was moved to is missing.
-    if line is None or not objects or (description.verb in DIRECTED and len(objects) < 2):
+    if not objects or (description.verb in DIRECTED and len(objects) < 2):
         return False
 
     lower_words = [match[0].lower() for match in line.words]
@@ -320,10 +317,9 @@ _SUBJECT_VERBS = frozenset(map(stem_of, _SUBJECT_VERBS_TEXT.split()))
 """Words that are verbs at the beginning of a subject; a subject that begins with another one may have none."""
 
 
-def _says(subject: str, description: _CommitDescription) -> bool:
+def _says(line: SubjectLine, description: _CommitDescription) -> bool:
     """Return whether the subject of a commit says what a question describes, and nothing else before it."""
-    line = SubjectLine.read(subject)
-    if line is None or len(line.words) < 2:
+    if len(line.words) < 2:
         return False
 
     matches, forms, prefix_words = line.words, line.forms, line.prefix_words
