@@ -250,6 +250,18 @@ def _pairs(frame: Frame) -> list[Pair]:
     return list(zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True))
 
 
+def people_before_metric(before: Frame) -> Metric:
+    """Return the number of commits by people among those of the time before."""
+    return Metric(
+        name="commits by people before",
+        value=len(people_commits(before)),
+        counts="Those of them whose author is not a bot.",
+        excludes="bots.",
+        source="before",
+        filters={"bot": False},
+    )
+
+
 def _people(commits: Frame) -> Frame:
     """Return a row per person of commits that are by no bot, most commits first."""
     human = people_commits(commits)

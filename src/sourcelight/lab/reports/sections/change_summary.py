@@ -8,7 +8,7 @@ from datetime import datetime
 from sourcelight.core.markup import count_of, join_words, name_in_sentence, plural
 from sourcelight.lab.reports.history import line_metrics
 from sourcelight.lab.reports.model import Frame, Metric
-from sourcelight.lab.reports.people import JOINED, PEOPLE, unify_names
+from sourcelight.lab.reports.people import JOINED, PEOPLE, people_before_metric, unify_names
 from sourcelight.lab.reports.sections.change_data import count_symbols
 from sourcelight.lab.reports.sections.changelog import KINDS
 from sourcelight.lab.reports.text import (
@@ -72,16 +72,7 @@ def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Fra
     if before is not None:
         counts = "Commits of a period before base, as long as the one from base to the newest of these commits."
         numbers.append(Metric(name="commits before", value=len(before), counts=counts, source="before"))
-        numbers.append(
-            Metric(
-                name="commits by people before",
-                value=len(people_commits(before)),
-                counts="Those of them whose author is not a bot.",
-                excludes="bots.",
-                source="before",
-                filters={"bot": False},
-            )
-        )
+        numbers.append(people_before_metric(before))
 
     return numbers
 

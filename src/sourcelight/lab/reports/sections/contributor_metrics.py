@@ -5,10 +5,9 @@ from __future__ import annotations
 from sourcelight.lab.reports.history import line_metrics
 from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.path_filter import OtherFiles
-from sourcelight.lab.reports.people import YEAR_DAYS, Turnover, people_metrics
+from sourcelight.lab.reports.people import YEAR_DAYS, Turnover, people_before_metric, people_metrics
 from sourcelight.lab.reports.sections.authorship import agent_metrics
 from sourcelight.lab.reports.sections.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
-from sourcelight.lab.reports.text import people_commits
 
 _FILES_COUNTED: dict[OtherFiles, str] = {
     "apart": "all changed files",
@@ -123,14 +122,7 @@ def _comparison_metrics(comparison: Turnover, *, is_full_history: bool) -> list[
             excludes="",
             source="before",
         ),
-        Metric(
-            name="commits by people before",
-            value=len(people_commits(comparison.before)),
-            counts="Those of them whose author is not a bot.",
-            excludes="bots.",
-            source="before",
-            filters={"bot": False},
-        ),
+        people_before_metric(comparison.before),
         Metric(
             name="joined",
             value=len(comparison.joiners),
