@@ -15,11 +15,15 @@ _VERSION = "2025-06-18"
 
 @dataclass
 class RawMcp:
-    """Answers of `tools/list` and `tools/call` as JSON; `calls` has the names that were called."""
+    """Answers of `tools/list` and `tools/call` as JSON; `calls` has the names that were called.
+
+    `message` makes the body of an answer from its method and its JSON-RPC message.
+    """
 
     tools: list[Any]
     reply: Callable[[str, Mapping[str, Any]], Any]
     calls: list[str] = field(default_factory=list)
+    message: Callable[[str, dict[str, Any]], Any] = lambda _method, message: message
 
     def running(self) -> AbstractContextManager[str]:
         """Serve until the block ends; gives the address."""
@@ -56,4 +60,4 @@ class RawMcp:
         else:
             error = {"code": -32601, "message": "Method not found"}
             return 200, {"jsonrpc": "2.0", "id": request["id"], "error": error}
-        return 200, {"jsonrpc": "2.0", "id": request["id"], "result": result}
+        return 200, self.message(method, {"jsonrpc": "2.0", "id": request["id"], "result": result})

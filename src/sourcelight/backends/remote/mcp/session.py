@@ -24,6 +24,7 @@ from sourcelight.backends.remote.endpoint import (
     hide,
     refusal_error,
 )
+from sourcelight.backends.remote.mcp.answer_ids import answer_every_request
 from sourcelight.backends.remote.mcp.arguments import AcceptedArguments
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
 from sourcelight.backends.remote.mcp.tool_lists import with_readable_tools
@@ -280,6 +281,7 @@ class McpSession:
                 self._refusal = (response.status_code, text, response.headers.get("Retry-After", ""))
 
         proxy = self._endpoint.proxy
+        bodies = httpx2.AsyncByteStream
         http = httpx2.AsyncClient(
             headers={name: value.reveal() for name, value in self._endpoint.headers}
             | {"User-Agent": "sourcelight", "Accept-Encoding": "gzip"},
@@ -287,7 +289,7 @@ class McpSession:
             proxy=None if proxy is None else proxy.reveal(),
             timeout=httpx2.Timeout(self._retry_policy.connect_timeout_s, read=CALL_TIMEOUT_S),
             verify=certificate_context(),
-            event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream, self._note_body_error), note]},
+            event_hooks={"response": [bound_bodies(bodies, self._note_body_error), note, answer_every_request(bodies)]},
         )
         async with http:
             transport = streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_BODY_BYTES)
