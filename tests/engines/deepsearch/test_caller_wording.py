@@ -26,7 +26,11 @@ from sourcelight.testing import RepositoryBuilder
         "Which functions call grind_corn directly", "Which callers does grind_corn have", "Is grind_corn used anywhere",
         "What references `grind_corn`", "Where is grind_corn registered", "Who uses the grind_corn property",
         "Where is the grind_corn hook attached", "Which modules use grind_corn", "Give me the callers of grind_corn",
-        "what makes use of the grind_corn local", "what triggers grind_corn",
+        "what makes use of the grind_corn local", "what triggers grind_corn", "where do we use grind_corn",
+        "what ends up using grind_corn", "does anything still call grind_corn", "is there code that uses grind_corn",
+        "what uses grind_corn outside of its tests", "where else is grind_corn used", "who still depends on grind_corn",
+        "are there any callers of grind_corn left", "by whom is grind_corn called", "where's grind_corn used",
+        "does grind_corn get called anywhere", "what is grind_corn called by", "in which places do we call grind_corn",
     ],
 )  # fmt: skip
 def test_wordings_for_callers_are_read(wording: str) -> None:
@@ -61,6 +65,10 @@ def test_wordings_for_places_are_read(wording: str) -> None:
         ("Is there a Get-Corn command", "existence", "Get-Corn"), ("Is there a corn-mill", "", ""),
         ("Does it have a corn-mill-mode", "existence", "corn-mill-mode"), ("Is there any caching", "", ""),
         ("Where is var.corn-count used", "callers", "var.corn-count"),
+        ("Who calls corn--mill>=", "callers", "corn--mill>="),
+        ("Which templates include mill.labels", "callers", "mill.labels"),
+        ("What does grind_corn use", "", ""), ("Is PyYAML still used", "dependency", "PyYAML"),
+        ("Which file includes corn.h", "", ""), ("What do we use grind_corn for", "", ""),
     ],
 )  # fmt: skip
 def test_names_of_code_are_told_from_words(wording: str, kind: str, name: str) -> None:

@@ -70,7 +70,10 @@ CODE_CLAIMS: Sequence[Claim] = (
         ("comparison.find_parameters", "comparison.find_lacking_parameter"),
     ),
     Claim(
-        ("`…` is called by …", "`…` is called by name in …", "`…` is …referenced by name in …"),
+        (
+            "`…` is called by …", "`…` is called by name in …", "`…` is …referenced by name in …",
+            "`…` is included by name in …",
+        ),
         "lines",
         "Each cited line has the call, or the name in code if the sentence says so. The number counts calls outside of "
         'tests that navigation resolves, and says "calls or references" unless each has a bracket after the name. The '
@@ -78,7 +81,10 @@ CODE_CLAIMS: Sequence[Claim] = (
         "another definition, \"at least\" if a file with the name couldn't be parsed. It names the function around a "
         "call only if the lines before it leave no doubt.",
         "lines with the name",
-        ("callers._state", "callers.find_callers", "calls_by_form.state_calls_by_form"),
+        (
+            "callers._state", "callers.find_callers", "calls_by_form.state_calls_by_form",
+            "template_uses.state_template_uses",
+        ),
     ),
     Claim(
         ("No call of `…` is certain, but …",),
@@ -94,7 +100,7 @@ CODE_CLAIMS: Sequence[Claim] = (
         "documents if it says so. A second line in a notebook cell counts, too. The sentence says that nothing calls "
         "it by its name, not that nothing calls it.",
         "lines with the name",
-        ("uses_by_form.find_by_form",),
+        ("uses_by_form.find_by_form", "template_uses._state_unused"),
     ),
     Claim(
         ("`…` calls …", "`…` in `…` calls …"),

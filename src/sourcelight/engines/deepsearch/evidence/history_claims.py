@@ -24,8 +24,9 @@ HISTORY_CLAIMS: Sequence[Claim] = (
     Claim(
         ("No searched file has `…`: …", "No: no line of `…` has `…`"),
         "search",
-        "A complete search that ignores case finds no line and no path, or no line of the named file. Large files and "
-        "submodules are named as not read. Of a word of prose, it says that code may do the same under another name.",
+        "A complete search that ignores case finds no line and no path, or no line of the named file. Large files, "
+        "submodules and files that can't be read are mentioned. Of a word of prose, it says that code may do the same "
+        "under another name.",
         INSTEAD_OF_SENTENCE,
         ("names._prove_absence", "named_files.find_file_import", "mentions._leave_open"),
     ),

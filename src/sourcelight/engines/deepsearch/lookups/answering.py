@@ -27,6 +27,7 @@ from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_key
 from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
 from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
+from sourcelight.engines.deepsearch.lookups.calls.template_uses import find_template, state_template_uses
 from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import find_lines_with_calls
 from sourcelight.engines.deepsearch.lookups.classes import find_bases
 from sourcelight.engines.deepsearch.lookups.comparison import (
@@ -148,6 +149,9 @@ def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:
 
 def _find(lookup: Lookup, work: Work) -> Finding | None:
     notes: list[str] = []
+    template = find_template(work, lookup.name) if lookup.kind == "callers" and not lookup.owner else None
+    if template is not None:
+        return state_template_uses(work, template, notes)
     find = _WITHOUT_DEFINITION.get(lookup.kind)
     return _find_named(lookup, work, notes) if find is None else find(lookup, work, notes)
 

@@ -16,7 +16,13 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, St
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import find_rows, join_queries, make_queries, rows_evidence
+from sourcelight.engines.deepsearch.facts.searches import (
+    SearchRows,
+    find_rows,
+    join_queries,
+    make_queries,
+    rows_evidence,
+)
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_unread_code
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
@@ -51,8 +57,10 @@ def find_absence(work: Work, name: str, notes: Sequence[str], *, noun: str = "")
     queries = make_queries(work, f"case:no type:file /{escape_regexp(simple)}/")
     content = find_rows(work, queries)
 
-    # An incomplete search can't prove absence; a file that no grammar could parse is searched all the same.
-    if content.notes or (notes and content.lines):
+    # An incomplete search can't prove absence, but what it searched may be said to lack a name, with what it left out.
+    # A file that no grammar could parse is searched all the same.
+    is_partial = bool(content.notes)
+    if (is_partial and not content.lacks_only_files) or ((notes or is_partial) and content.lines):
         return None
 
     query = join_queries(queries)
@@ -65,10 +73,10 @@ def find_absence(work: Work, name: str, notes: Sequence[str], *, noun: str = "")
     if paths.rows or paths.notes:
         return None
 
-    return _prove_absence(work, simple, content.large_files, query)
+    return _prove_absence(work, simple, content, query)
 
 
-def _prove_absence(work: Work, name: str, large_files: Sequence[str], query: str) -> Finding | None:
+def _prove_absence(work: Work, name: str, content: SearchRows, query: str) -> Finding | None:
     """State that no line and no path has a name; None if reading the files one by one finds it after all."""
     if not recount.are_absent(work, [name]):
         return None
@@ -78,12 +86,15 @@ def _prove_absence(work: Work, name: str, large_files: Sequence[str], query: str
 
     text = f"No searched file has {code(name)}: no line and no path of {_repositories_text(work)} contains it"
 
-    unread = ["large files"] if large_files else []
+    unread = ["large files"] if content.large_files else []
     if _has_submodules(work):
         unread.append("submodules")
 
-    if unread:
-        text += f" ({join_words(unread)} were not read)"
+    limits = [f"{join_words(unread)} were not read"] if unread else []
+    if content.lacks_only_files:
+        limits.append("some files couldn't be read")
+    if limits:
+        text += f" ({'; '.join(limits)})"
 
     nearest = nearest_spelling(work, name)
     if nearest:
@@ -92,7 +103,7 @@ def _prove_absence(work: Work, name: str, large_files: Sequence[str], query: str
     return Finding(
         Statement(text),
         "absence",
-        method=["The search ignored case and didn't read binary files.", *dict.fromkeys(large_files)],
+        method=["The search ignored case and didn't read binary files.", *dict.fromkeys(content.large_files)],
         queries=[query],
         recounts=frozenset({len(work.names)}),
         is_negative=True,

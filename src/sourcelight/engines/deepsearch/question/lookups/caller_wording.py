@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sourcelight.core.query.languages import language_of
+
 _KIND = (
     r"(?:functions?|subs?|(?:sub)?routines?|methods?|class(?:es)?|structs?|interfaces?|enums?|traits?|types?|constants?"
     r"|variables?|macros?|modules?|fields?|procedures?|constructors?|commands?|components?|helpers?|predicates?"
     r"|propert(?:y|ies)|attributes?|getters?|setters?|mixins?|hooks?|decorators?|annotations?|exceptions?|errors?|events?"
     r"|protocols?|extensions?|records?|objects?|aliases|alias|locals?|local values?|data sources?|resources?|inputs?"
     r"|modifiers?|contracts?|input variables?|listeners?|handlers?|middlewares?|services?|models?|widgets?|filters?"
-    r"|validators?|tasks?)"
+    r"|validators?|tasks?|(?:named )?templates?|partials?)"
 )
 _PART = r"[A-Za-z_$][\w$]*[?!]?(?:(?:\.|::?|->|#)[A-Za-z_$~][\w$]*[?!]?)*(?:\(\))?"
 _TICKED = r"`[^`\n]+`"
@@ -25,11 +27,12 @@ _ADDRESS = r"(?:var|local|module|data)\.[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)?"
 _MARKED = (
     rf"(?-i:{_ADDRESS}"
     r"|(?=\w*(?:_\w|[a-z\d][A-Z]|[A-Z][A-Z]|\d)|_\w|\w+[?!](?=[ ]|$)|\w+(?:\.|::?|->|#)\w|\w+\(\)"
-    rf"|{_WITH_NOUN}){_PART}|[A-Za-z]\w*(?:-+\w+){{2,}}|[A-Z][a-z]+-[A-Z]\w+|{_TICKED})"
+    rf"|{_WITH_NOUN}){_PART}|[A-Za-z]\w*(?:(?:-+\w+){{2,}}|--\w+)(?:[<>=*+?!]{{1,2}}(?=[ ]|$))?"
+    rf"|[A-Za-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)+|[A-Z][a-z]+-[A-Z]\w+|{_TICKED})"
 )
 """A name that no word of prose looks like: with an underscore, a capital inside, a sign or a noun behind it.
 
-Also an address of Terraform, a name with two hyphens, and a command of PowerShell.
+Also an address of Terraform, a name of Helm's with a dot, a name with two hyphens, and a command of PowerShell.
 """
 _ANY = rf"(?:the )?(?:{_KIND} )?(?:called |named )?(?P<name>{_TICKED}|{_PART})(?: {_KIND})?"
 _CODE = rf"(?:the |an? )?(?:{_KIND} )?(?:called |named )?(?P<name>{_MARKED})(?: {_KIND})?"
@@ -37,13 +40,15 @@ _OWNER = rf"(?:the )?(?:{_KIND} )?(?P<owner>{_TICKED}|(?-i:(?=[A-Z]|\w*_\w){_PAR
 _FILE = r"(?:the )?(?:file )?(?P<file>`[^`\n]+`|(?:[\w@.+-]+/)*[\w@+-]+\.[A-Za-z]\w{0,9})"
 _CALLING = r"(?:calls?|invokes?|(?:is|are) (?:calling|invoking))"
 _USING = (
-    r"(?:uses?|(?:is|are) using|references?|refers? to|depends? on|relies on|rely on|mentions?|instantiates?|creates?"
-    r"|constructs?|calls?|invokes?|makes? use of|triggers?|touches|goes through|pulls in)"
+    r"(?:uses?|(?:(?:is|are) )?using|references?|refers? to|depends? on|relies on|rely on|mentions?|instantiates?"
+    r"|creates?|constructs?|calls?(?: into)?|(?:(?:is|are) )?calling|invokes?|makes? use of|making use of|triggers?"
+    r"|touches|goes through|pulls in|includes?|renders?|needs?)"
 )
 _CALLED = r"(?:called|invoked)"
 _USED = (
-    r"(?:used|referenced|referred to|instantiated|created|constructed|mentioned|called|invoked|registered|hooked up"
-    r"|bound|wired up|attached|subscribed|consumed|rendered|accessed|dispatched|emitted|applied|handled|read)"
+    r"(?:used|needed|included|referenced|referred to|instantiated|created|constructed|mentioned|called|invoked"
+    r"|registered|hooked up|bound|wired up|attached|subscribed|consumed|rendered|accessed|dispatched|emitted|applied"
+    r"|handled|read)"
 )
 _MADE = r"(?:instantiated|created|constructed|registered)"
 _CLASS = rf"(?:the )?(?:{_KIND} )?(?P<name>(?-i:[A-Z][a-z]\w*))(?: {_KIND})?"
@@ -56,11 +61,30 @@ _NOUN = (
     r"(?: of (?:the )?(?:code|project|code ?base))?)"
 )
 _EVERYWHERE = (
-    r"(?: (?:in|of|inside|within) (?:the |this )?(?:whole )?"
-    r"(?:code ?base|code|project|repo(?:sitory)?|source(?: code)?))?"
+    r"(?: (?:in|of|inside|within|across|throughout) (?:the |this |our |all )?(?:whole |entire )?"
+    r"(?:code ?base|code|project|repo(?:sitory)?|source(?: code)?|charts?))?"
 )
-_ANYWHERE = r"(?: (?:anywhere|somewhere|at all|directly|by (?:anything|anyone)))?"
-_LIST = r"(?:(?:list|show|find|give|get|name)(?: me)? )?(?:all )?(?:of )?(?:the )?"
+_ANYWHERE = r"(?: (?:anywhere(?: else)?|somewhere|at all|directly|by (?:anything|anyone)|from|left|remaining))?"
+_NO_TESTS = (
+    r"(?:,? (?:outside(?: of)?|except(?: for)?|apart from|besides|other than|beyond|not counting|excluding)"
+    r"(?: in)?(?: the| its| our| their)?(?: own)? (?:unit )?tests?(?: files?| suite| code)?)?"
+)
+"""Tests at the end of a question: answers leave them out anyway, and say so."""
+_END = rf"{_ANYWHERE}{_EVERYWHERE}{_NO_TESTS}"
+_ADVERBS = (
+    r"(?: (?:still|actually|ever|even|also|really|currently|directly|else|ends? up|ultimately|eventually|in the end"
+    r"|exactly|anywhere|in practice))*"
+)
+_ANYTHING = rf"(?:anything|something|any code|anyone|anybody|someone|any other code|any {_NOUN}|other code)"
+_PEOPLE = r"(?:we|they|it|you|i|the code|this code)"
+_WHO = (
+    rf"(?:(?:who|what|(?:which|what|any) {_NOUN}{_EVERYWHERE})(?: all)?|(?:do|does|is|are|will|would|can) {_ANYTHING}"
+    rf"|(?:is|are) there (?:{_ANYTHING}|{_NOUN})(?: (?:that|which|who))?)"
+)
+"""The subject of a question for callers: who, which module, does anything, is there any code that."""
+_SOMEWHERE = r"(?:anywhere(?: else)?|somewhere|at all|by (?:anything|anyone|any code|something))"
+_WHERE = rf"(?:by whom|(?:from )?where(?: exactly| else| all)?|(?:in|from) (?:which|what) (?:places?|{_NOUN}))"
+_LIST = r"(?:(?:list|show|find|give|get|name|are there|is there)(?: me)? )?(?:all |any )?(?:of )?(?:the )?"
 
 
 def _compile(*forms: str) -> tuple[re.Pattern[str], ...]:
@@ -70,25 +94,22 @@ def _compile(*forms: str) -> tuple[re.Pattern[str], ...]:
 _CALLERS: Sequence[re.Pattern[str]] = _compile(
     rf"where (?:in|inside|within) {_FILE} (?:is|are|do we|does it) {_CODE} {_USED}",
     rf"where (?:in|inside|within) {_FILE} (?:is|are) {_ANY} {_CALLED}",
-    rf"(?:which|what) {_NOUN}{_EVERYWHERE} {_CALLING} {_ANY}{_ANYWHERE}{_EVERYWHERE}",
-    rf"(?:which|what) {_NOUN}{_EVERYWHERE} {_USING} {_CODE}{_ANYWHERE}{_EVERYWHERE}",
+    rf"{_WHO}{_ADVERBS} {_CALLING} {_ANY}{_END}",
+    rf"{_WHO}{_ADVERBS} {_USING} {_CODE}{_END}",
+    rf"{_WHERE} (?:do|does|did|can) (?:{_PEOPLE}|{_ANYTHING}){_ADVERBS} {_USING} {_CODE}{_END}",
+    rf"{_WHERE}(?: is| are|'s| does| do| gets)? {_CODE}(?: get| gets| being)?{_ADVERBS} {_USED}{_END}",
+    rf"(?:is|are|does|do) {_CODE}(?: get| gets| being)?{_ADVERBS} {_USED} {_SOMEWHERE}{_EVERYWHERE}{_NO_TESTS}",
     rf"(?:which|what) {_NOUN} (?:in|of|inside|within) {_FILE} {_CALLING} {_ANY}",
     rf"(?:which|what) {_NOUN} (?:in|of|inside|within) {_FILE} {_USING} {_CODE}",
     rf"(?:which|what) {_NOUN} {_USING} {_CODE} (?:in|inside|within) {_FILE}",
-    rf"(?:who|what) (?:is|are) (?:calling|invoking) {_ANY}",
-    rf"(?:who|what) {_USING} {_CODE}{_EVERYWHERE}",
     rf"(?:who|what) {_USING} {_CODE} (?:in|inside|within) {_FILE}",
-    rf"(?:is|are) {_ANY} (?:ever |actually |even )?{_CALLED}{_ANYWHERE}{_EVERYWHERE}",
-    rf"(?:is|are) {_CODE} (?:ever |actually |even )?{_USED} (?:anywhere|somewhere|at all|by anything){_EVERYWHERE}",
-    rf"(?:do|does) (?:anything|something|any code|anyone|any function|any other code) (?:ever )?{_CALLING} {_ANY}",
-    rf"(?:do|does) (?:anything|something|any code|anyone|any function|any other code) (?:ever )?{_USING} {_CODE}",
-    rf"{_LIST}(?:callers|call sites?|calls|invocations) (?:of|to|for) {_ANY}{_EVERYWHERE}",
-    rf"{_LIST}(?:usages?|uses|references) (?:of|to|for) {_CODE}{_EVERYWHERE}",
+    rf"(?:is|are) {_ANY} (?:ever |actually |even |still )?{_CALLED}{_END}",
+    rf"{_LIST}(?:callers|call sites?|calls|invocations) (?:of|to|for) {_ANY}{_END}",
+    rf"{_LIST}(?:usages?|uses|users|references) (?:of|to|for) {_CODE}{_END}",
     rf"(?:show|tell)(?: me)? where {_ANY} (?:is|gets) {_CALLED}",
     rf"(?:show|tell)(?: me)? where {_CODE} (?:is|gets) {_USED}",
     rf"(?:from|in|by) (?:which|what) {_NOUN} (?:is|are|gets) {_ANY} {_CALLED}(?: from)?",
-    rf"(?:from|in|by) (?:which|what) {_NOUN} (?:is|are|gets) {_CODE} {_USED}(?: from)?",
-    rf"where (?:is|are|gets|does) {_CODE} (?:get )?{_USED}(?: from)?{_EVERYWHERE}",
+    rf"(?:who|what|(?:which|what) {_NOUN}) (?:is|are|gets) {_CODE} {_USED} (?:by|from)",
     rf"where (?:is|are|gets|does) {_CLASS} (?:get )?{_MADE}{_EVERYWHERE}",
     rf"(?:where )?(?:is|are) {_CODE} {_USED} (?:anywhere )?(?:in|inside|within) {_FILE}",
     rf"(?:where|what) are (?:all )?(?:the )?(?:places|lines|spots) (?:where|in which) {_ANY} (?:is|gets) {_CALLED}",
@@ -129,7 +150,8 @@ def expand_caller_wording(words: str) -> str:
     """Return a question for callers or a place in the form that is read for it; other questions unchanged."""
     for pattern in _CALLERS:
         match = pattern.match(words)
-        if match is not None:
+        # A file is imported rather than called.
+        if match is not None and not (match["name"].islower() and language_of(match["name"])):
             return _ask_for_callers(match)
 
     match = next((match for match in (pattern.match(words) for pattern in _PLACES) if match is not None), None)

@@ -1,0 +1,146 @@
+"""Uses of named templates of Go, which charts of Helm are made of: lines that include what another line defines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.markup import code, join_words
+from sourcelight.core.query.file_kinds import is_test
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.searches import find_rows, has_row, join_queries, make_queries, rows_evidence
+from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
+
+_OF_TEMPLATE = re.compile(r"[A-Za-z][\w-]*(?:\.[\w-]+)+")
+"""A name with a dot, as templates of a chart have it: that of the chart comes first."""
+_QUOTED = r"\s+[\"`]{name}[\"`]"
+_DEFINES = r"\{{\{{-?\s*(?:define|block)" + _QUOTED
+_INCLUDES = r"(?<![\w.$])(?:include|template|block)" + _QUOTED
+_COMMENT = re.compile(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}", re.DOTALL)
+_MAX_COMMENTED = 400_000
+"""Characters of a file whose comments are read."""
+_MADE_AT_RUN_TIME = r"\b(include|template)\s+[($.]"
+"""An include whose name is the value of an expression."""
+_OF_FILE = "Template.BasePath"
+"""The beginning of a path, by which a chart includes a file for its checksum."""
+_MAX_FILES, _MAX_OF_FILE = 6, 4
+"""Files that a headline names, and lines of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTemplate:
+    """A named template: the lines that define it, all lines of code with its name, and how they were searched."""
+
+    name: str
+    definitions: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]
+    notes: Sequence[str]
+    queries: Sequence[str]
+
+
+def find_template(work: Work, name: str) -> NamedTemplate | None:
+    """Return the named template that lines define; None if no line defines one of the name."""
+    if _OF_TEMPLATE.fullmatch(name) is None:
+        return None
+
+    queries = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
+    result = find_rows(work, queries)
+    rows = [row for row in result.lines if DOCUMENTS.search(row["path"]) is None]
+    defines = re.compile(_DEFINES.format(name=re.escape(name)))
+    definitions = [row for row in rows if defines.search(row["line"] or "") is not None]
+    return NamedTemplate(name, definitions, rows, result.notes, queries) if definitions else None
+
+
+def state_template_uses(work: Work, template: NamedTemplate, notes: list[str]) -> Finding | None:
+    """Return the lines that include a named template, or that no line does; None if that is uncertain."""
+    name, rows = template.name, template.rows
+    notes += template.notes
+    texts = FileTexts(work.context)
+    includes = re.compile(_INCLUDES.format(name=re.escape(name)))
+    uses = [row for row in rows if includes.search(row["line"] or "") and not _is_comment(work, texts, row)]
+    uses.sort(key=lambda row: (row["path"], row["line_number"]))
+    if not uses:
+        is_whole = len(rows) == len(template.definitions) and not template.notes
+        return _state_unused(work, texts, template) if is_whole else None
+
+    main = [row for row in uses if not is_test(row["path"])] or uses
+    visible = _select(main)
+    further = "" if len(visible) == len(main) else ", and on more lines"
+    is_all = len(rows) == len({_key_of(row) for row in (*main, *template.definitions)})
+    remaining = "" if is_all else "; other lines have the name"
+    text = f"{code(name)} is included by name in {_list_lines(visible)}{further}{remaining}"
+    finding = Finding(
+        Statement(text, rows_evidence(work, texts, visible, (name,))),
+        "callers",
+        queries=[join_queries(template.queries)],
+        heading="Included by",
+        notes=notes,
+        lists_uses=True,
+    )
+    finding.details = [
+        Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", rows_evidence(work, texts, [row]))
+        for row in main[:MAX_DETAILS]
+    ]
+    if len({row["path"] for row in template.definitions}) > 1:
+        finding.method.append("Several files define a template of this name; the list has the includes of all of them.")
+    return finding
+
+
+def _key_of(row: Mapping[str, Any]) -> tuple[str, str, int]:
+    return row["repository"], row["path"], row["line_number"]
+
+
+def _is_comment(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:
+    """Return whether a line is within a comment of its template, or begins with one of YAML."""
+    target = work.inquiry.pins.of(row["repository"])
+    if target is None or (row["line"] or "").lstrip().startswith("#"):
+        return True
+
+    lines = texts.lines(target, row["path"])
+    before = sum(len(line) + 1 for line in lines[: row["line_number"] - 1])
+    text = "\n".join(lines)[:_MAX_COMMENTED]
+    return any(match.start() <= before < match.end() for match in _COMMENT.finditer(text)) or (
+        re.search(r"\{\{-?\s*/\*", row["line"] or "") is not None
+    )
+
+
+def _select(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the lines that a headline names."""
+    by_file: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_file.setdefault(row["path"], []).append(row)
+    return [row for rows_of_file in list(by_file.values())[:_MAX_FILES] for row in rows_of_file[:_MAX_OF_FILE]]
+
+
+def _list_lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write lines by their files: "line 3 and line 9 of `a.yaml`"."""
+    by_file: dict[str, list[str]] = {}
+    for row in rows:
+        by_file.setdefault(row["path"], []).append(f"line {row['line_number']:,}")
+    return join_words([f"{join_words(lines)} of {code(path)}" for path, lines in by_file.items()])
+
+
+def _state_unused(work: Work, texts: FileTexts, template: NamedTemplate) -> Finding | None:
+    """State that only its definition has a name; None if an include may make the name at run time."""
+    name, definitions = template.name, template.definitions
+    queries = make_queries(work, f"type:file /{_MADE_AT_RUN_TIME}/")
+    is_made = has_row(work, queries, lambda row: _OF_FILE not in (row["line"] or ""))
+    paths = list(dict.fromkeys(code(row["path"]) for row in definitions))
+    if is_made or len(paths) > MAX_NAMED:
+        return None
+
+    noun = "its definition" if len(definitions) == 1 else "its definitions"
+    text = f"No searched line has {code(name)} except {noun} in {join_words(paths)}: nothing there includes it by name"
+    finding = Finding(
+        Statement(text, rows_evidence(work, texts, definitions, (name,))),
+        "callers",
+        queries=[join_queries(template.queries)],
+        is_negative=True,
+    )
+    finding.method.append("The search can't find names that a template makes at run time, or includes of other charts.")
+    return finding
