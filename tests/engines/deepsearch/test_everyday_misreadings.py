@@ -75,3 +75,60 @@ def test_an_ending_before_test_files_counts(mill: LocalEngine) -> None:
 
 def test_two_quotation_marks_make_one_value(mill: LocalEngine) -> None:
     assert "several values" not in lead_of(mill, "What is the default of grain_key?")
+
+
+@pytest.fixture(scope="module")
+def kiln(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("kiln")
+    builder = RepositoryBuilder(root / "kiln")
+    builder.commit(
+        {
+            "builders/arm/Dockerfile": "FROM a\n",
+            "builders/x86/Dockerfile": "FROM b\n",
+            "builders/x86/build": "true\n",
+            "Makefile": "all:\n",
+            "builders/Makefile": "all:\n",
+            "Dockerfile.dev": "FROM c\n",
+            "setup.py": (
+                "from setuptools import setup\n\nsetup(\n    name='kiln',\n"
+                "    install_requires=['clockdata; platform_system==\"Windows\"'],\n)\n"
+            ),
+            "main.tf": "locals {\n  bricks_as_list_of_maps = [for k in keys(local.bricks) : { key = k }]\n}\n",
+            "outputs.tf": 'output "bricks_as_list_of_maps" {\n  value = local.bricks_as_list_of_maps\n}\n',
+            "serve.dart": (
+                "void serve(int port, {String? poweredByHeader = 'Kiln for Dart'}) {}\n\n"
+                "/// Common header to advertise the server technology being used.\n"
+                "const _xPoweredByResponseHeader = 'X-Powered-By';\n"
+            ),
+        },
+        "Start",
+    )
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("How many Dockerfiles live under builders?", "**2** files in `builders/**/Dockerfile`"),
+        ("how many Makefiles are in builders/", "**1** file in `builders/**/Makefile`"),
+        ("How many Makefiles are there?", "**2** files in `**/Makefile`"),
+    ],
+)
+def test_files_of_a_name_are_counted_in_their_directory(kiln: LocalEngine, question: str, number: str) -> None:
+    assert lead_of(kiln, question).startswith(number)
+
+
+def test_a_dependency_under_a_condition_says_so(kiln: LocalEngine) -> None:
+    lead = lead_of(kiln, "What does it need installed at runtime?")
+    assert '`clockdata` under the condition `platform_system=="Windows"`' in lead
+
+
+def test_an_output_of_terraform_is_no_place_that_makes_a_value(kiln: LocalEngine) -> None:
+    assert lead_of(kiln, "Where do bricks get turned into a list of maps?").startswith("Most relevant")
+
+
+def test_a_value_in_the_question_is_not_what_it_asks_for(kiln: LocalEngine) -> None:
+    lead = lead_of(kiln, "what does the server call itself in X-Powered-By if I leave it alone?")
+    assert "is set to `'X-Powered-By'`" not in lead

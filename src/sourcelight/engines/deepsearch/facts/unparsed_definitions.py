@@ -532,8 +532,8 @@ def _kind_of(  # noqa: PLR0911, PLR0912 - one for each language of its own
         return "type"  # a target, or a class of a style sheet, which no keyword of its line names
     if language == "D" and keyword == "=":
         return "constant"
-    if language in {"HCL", "Terraform"} and keyword == "data":
-        return "module"
+    if language in {"HCL", "Terraform"} and keyword in {"data", "output", "variable"}:
+        return "module" if keyword == "data" else "variable"
     if language in {"OCaml", "F#"} and keyword in {"let", "and"}:
         return "function"
     if language == "Kotlin" and re.search(r"\benum\s+class\b", line):

@@ -215,9 +215,9 @@ def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionP
     if fields["kind"] in _IN_CLASS and not fields.get("paths") and not fields.get("relation"):
         fields["paths"] = _take_class(marked_text, paths)
 
-    fields["paths"] = endings_within(fields.get("paths", ()))
-    if fields["kind"] == "files":
-        fields["paths"] = tuple(map(in_any_directory, fields["paths"]))
+    is_of_files = fields["kind"] == "files"
+    scopes = fields.get("paths", ())
+    fields["paths"] = endings_within(map(in_any_directory, scopes) if is_of_files else scopes, of_names=is_of_files)
 
     return FactRequest(**fields, ignored=ignored_words(marked_text))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -93,17 +93,18 @@ def past_scope(text: str, path: str, repositories: tuple[str, ...] = (), *, was_
     )
 
 
-def endings_within(paths: Sequence[PathScope]) -> tuple[PathScope, ...]:
-    """Put endings into the directories beside them: ".lua files in src" are both; other paths are alternatives."""
-    endings = [path for path in paths if path.is_file and "*" in path.source_text and "/" not in path.source_text]
+def endings_within(scopes: Iterable[PathScope], *, of_names: bool = False) -> tuple[PathScope, ...]:
+    """Put endings into the directories beside them: ".lua files in src" are both; other paths are alternatives.
+
+    With `of_names`, names of files count as endings: "how many Dockerfiles are in builders" is about both, too.
+    """
+    paths = tuple(scopes)
+    bare = [path for path in paths if path.is_file and "/" not in path.source_text]
+    endings = [path for path in bare if of_names or "*" in path.source_text]
     folders = [path for path in paths if path.glob.endswith("/") and path.pattern.endswith("/")]
     if not endings or not folders or len(endings) + len(folders) != len(paths):
-        return tuple(paths)
-
-    scopes: list[PathScope] = []
-    for folder in folders:
-        scopes += [_ending_within(folder, ending) for ending in endings]
-    return tuple(scopes)
+        return paths
+    return tuple(_ending_within(folder, ending) for folder in folders for ending in endings)
 
 
 def _ending_within(folder: PathScope, ending: PathScope) -> PathScope:

@@ -217,7 +217,7 @@ def _state_list(
     other_requirements = [requirement for requirement in requirements if requirement not in required]
     of_others = _of_others(other_requirements)
     verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
-    text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{of_others}"
+    text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{_under_conditions(required)}{of_others}"
     finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
     finding.recounts = frozenset({len(confirmed_names), len(other_requirements)})
     finding.heading = "Full list"
@@ -288,6 +288,15 @@ def _are_for_development(path: str, lines: Sequence[str], groups: Sequence[str])
 
     # Groups of `pyproject.toml` are for work on the package; its users never install them.
     return is_data and all(name.startswith("group ") or _OWN_WORK.search(name) for name in groups)
+
+
+def _under_conditions(requirements: Sequence[Requirement]) -> str:
+    """State under which conditions packages are needed, such as a marker of Python: on Windows alone."""
+    conditions = {item.name: item.condition or item.version.partition(";")[2].strip() for item in requirements}
+    conditions = {name: condition for name, condition in conditions.items() if condition}
+    if len(conditions) > MAX_NAMED:
+        return f"; {len(conditions):,} of them under a condition"
+    return "".join(f"; {code(name)} under the condition {code(text)}" for name, text in conditions.items())
 
 
 def _of_others(requirements: Sequence[Requirement]) -> str:

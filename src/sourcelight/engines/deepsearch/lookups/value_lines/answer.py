@@ -34,7 +34,7 @@ def find_described_value(work: Work) -> Finding | None:
     texts = FileTexts(work.context)
     lines = find_value_lines(work, texts, request, queries, notes)
     fitting = [fit for line in _with_aliases(lines) if (fit := fit_line(request, line)) is not None]
-    best = _best(fitting)
+    best = [] if _is_repeated(work.inquiry.words, request, best := _best(fitting)) else best
     if best and not best[0].is_named:
         # "How many requests are pipelined": a line about pipelining is meant rather than one about requests.
         verbs = frozenset().union(*(verbs_in(request, line) for line in lines))
@@ -44,6 +44,17 @@ def find_described_value(work: Work) -> Finding | None:
     if not best or (best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)):
         return None
     return _state(work, texts, best, queries, notes)
+
+
+_ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)
+
+
+def _is_repeated(question: str, request: ValueRequest, best: Sequence[ValueFit]) -> bool:
+    """Return whether a value is in the question, so that it can't be what is asked for; a choice may have it."""
+    if request.kind != "thing" or not best or _ALTERNATIVE.search(question) is not None:
+        return False
+    value = _bare(best[0])
+    return len(value) > 1 and value in question.casefold()
 
 
 def _is_short(request: ValueRequest) -> bool:
