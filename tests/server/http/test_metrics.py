@@ -135,7 +135,7 @@ def test_a_line_is_a_record_like_others(caplog: pytest.LogCaptureFixture) -> Non
     log = RequestLog()
     scope = {"method": "GET", "path": "/healthz", "headers": []}
     for _ in range(2):
-        log.write(scope, None, RequestNotes(), new_request_id(), 200, 3, 0.001)
+        log.write(log.parts_of(scope, None), RequestNotes(), new_request_id(), 200, 3, 0.001)
     first, second = (record for record in caplog.records if record.name == ACCESS_LOGGER)
     other = logging.LogRecord(ACCESS_LOGGER, logging.INFO, second.pathname, 0, second.msg, None, None)
     times = {"created", "msecs", "relativeCreated"}

@@ -15,7 +15,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.server.http.app import search_limits
-from sourcelight.server.http.run import warm_up
+from sourcelight.server.http.huge_pages import warm_up
 from sourcelight.server.http.settings import Settings
 from sourcelight.testing.repositories import RepositoryBuilder
 

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -28,8 +28,12 @@ from sourcelight.repos.state import State
 from sourcelight.server.http.middleware.guards import MAX_ADDRESS_BYTES
 from sourcelight.server.http.requests import ACCESS_LOGGER
 from sourcelight.server.http.settings import Settings
+from sourcelight.server.http.shortcut import HeadBytes
 from sourcelight.server.http.stream import StreamLimits
 from sourcelight.testing import RepositoryBuilder
+
+if TYPE_CHECKING:
+    from sourcelight.server.http.shortcut import RequestHead
 
 OWNER = {"Authorization": f"token {TOKEN}"}
 VARYING = re.compile(rb"^(date|x-request-id): [^\r]*\r\n", re.MULTILINE)
@@ -47,13 +51,22 @@ class Recorder:
         path: bytes = self.shortcut.path
         return path
 
-    def answer(self, scope: Any) -> Any:
-        answer = self.shortcut.answer(scope)
+    def head_of(self, scope: Any) -> Any:
+        head = self.shortcut.head_of(scope)
+        if head is None:
+            self.answers.append(False)
+        return head
+
+    def bytes_of(self, data: bytes, address: bytes, head: Any) -> Any:
+        return self.shortcut.bytes_of(data, address, head)
+
+    def answer(self, head: Any, query: bytes, marks: Any) -> Any:
+        answer = self.shortcut.answer(head, query, marks)
         self.answers.append(answer is not None)
         return answer
 
-    def note(self, scope: Any, answer: Any) -> None:
-        self.shortcut.note(scope, answer)
+    def note(self, head: Any, answer: Any) -> None:
+        self.shortcut.note(head, answer)
 
 
 @pytest.fixture(scope="module")
@@ -333,6 +346,123 @@ def test_requests_in_one_portion_are_answered_in_turn(quick: Service, reference:
     assert quick.app.state.shortcut.answers.count(True) - before <= 1
 
 
+def ask_again(service: Service, first: bytes, data: bytes, *, answers: int = 1) -> bytes:
+    """Send a request and then others on the same connection; return the answers to these."""
+    with connect(service) as connection:
+        connection.sendall(first)
+        read_answer(connection)
+        connection.sendall(data)
+        received = read_answer(connection)
+        while answers > 1 and received.count(b"\r\n0\r\n\r\n") < answers:
+            received += connection.recv(1 << 16)
+        return received
+
+
+AGAIN = {
+    name: request(*SHORT[name]) for name in ("a word", "a case", "an alternation", "a filter", "a NOT", "nothing")
+} | {
+    "a plus": request("/.api/search/stream?q=needle+count:all&v=V3&t=standard&display=-1", OWNER),
+    "no parameters": request("/.api/search/stream?q=needle%20count:all", OWNER),
+    "bytes that aren't text": request("/.api/search/stream?q=needle%ff%20count:all", OWNER),
+    "a percent sign": request("/.api/search/stream?q=needle%zz&v=V3", OWNER),
+    "two queries": request(f"{NEEDLE}&q=assert", OWNER),
+    "another header": request(NEEDLE, {"Authorization": f"Bearer {TOKEN}"}),
+    "another order": request(NEEDLE, {"X-Other": "1"} | OWNER),
+    "a fragment": request(f"{NEEDLE}#x", OWNER),
+    "no credential": request(NEEDLE, {}),
+    "a wrong token": request(NEEDLE, {"Authorization": f"token {TOKEN[:-1]}x"}),
+    "a letter beyond ASCII": request(f"{NEEDLE}\u00e9", OWNER),
+    "HEAD": request(NEEDLE, OWNER, "HEAD {} HTTP/1.1"),
+    "HTTP/1.0": request(NEEDLE, OWNER, "GET {} HTTP/1.0"),
+    "a space": request(f"{NEEDLE} HTTP/1.1\r\nX: ", OWNER),
+    "another path": request(NEEDLE.replace("stream", "streams"), OWNER),
+    "a bad query": request(address("needle ) (( count:all"), OWNER),
+    "a long address": request(NEEDLE + "&x=" + "y" * MAX_ADDRESS_BYTES, OWNER),
+    "an error of the parser": request(NEEDLE, OWNER).replace(b"Host", b"Ho st"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_the_next_request_of_a_connection_is_answered_as_the_application_does(
+    quick: Service, reference: Service, name: str
+) -> None:
+    data = AGAIN[name]
+    exchange(reference, data)
+    exchange(quick, data)
+    for first in (request(NEEDLE, OWNER), request(address("assert count:all"), OWNER)):
+        exchange_shortly(quick, first)
+        if name == "HEAD":
+            answers = [exchange(service, data) for service in (quick, reference)]
+        else:
+            answers = [ask_again(service, first, data) for service in (quick, reference)]
+        assert without_varying(answers[0]) == without_varying(answers[1])
+
+
+def test_two_requests_in_one_portion_after_another_are_both_answered(quick: Service, reference: Service) -> None:
+    first, second = request(NEEDLE, OWNER), request(address("assert count:all"), OWNER)
+    exchange_shortly(quick, first)
+    exchange_shortly(quick, second)
+    for portion in (first + second, second + first, second * 2):
+        answers = [ask_again(service, first, portion, answers=2) for service in (quick, reference)]
+        assert answers[0].count(b"HTTP/1.1 200 OK") == 2
+        assert without_varying(answers[0]) == without_varying(answers[1])
+
+
+def test_only_the_bytes_of_one_request_are_a_head() -> None:
+    address, head = b"/s?q=a", cast("RequestHead", None)
+    lines = b" HTTP/1.1\r\nHost: a\r\nX: 1\r\n\r\n"
+    head_bytes = HeadBytes.of_request(b"GET " + address + lines, address, head)
+    assert head_bytes is not None
+    for query in (b"", b"q=a", b"q=%20&x=(~)"):
+        assert head_bytes.query_of(b"GET /s?" + query + lines) == query
+    for data in (
+        b"",
+        b"GET /s?",
+        lines,
+        b"GET /s?q=a" + lines[:-2],
+        b"GET /s?q=a" + lines + b"\r\n",
+        b"GET /s?q=a HTTP/1.1\r\n\r\nGET /s?q=b" + lines,
+        b"GET /s?q=a b" + lines,
+        b"GET /s?q=a#b" + lines,
+        b"GET /s?q=\xc3\xa9" + lines,
+        b"GET /s?q=\x00" + lines,
+        b"GET /t?q=a" + lines,
+        b"get /s?q=a" + lines,
+        b"GET /s?q=a" + lines.replace(b"Host: a", b"Host: b"),
+        b"GET /s?q=a" + lines.replace(b"HTTP/1.1", b"HTTP/1.0"),
+    ):
+        assert head_bytes.query_of(data) is None
+    for data in (
+        b"GET /s?q=b" + lines,
+        b"GET /s?q=a" + lines * 2,
+        b"GET /s?q=a" + lines[:-2],
+        b"GET /s?q=a" + lines + b"GET /s?q=a" + lines,
+        b"GET /s?q=a HTTP/1.1\nHost: a\n\nGET /s?q=a" + lines,
+        b"POST /s?q=a" + lines,
+        b"\r\nGET /s?q=a" + lines,
+    ):
+        assert HeadBytes.of_request(data, address, head) is None
+
+
+def test_a_connection_closes_after_its_last_request(quick: Service) -> None:
+    data = request(NEEDLE, OWNER)
+    exchange_shortly(quick, data)
+    earlier = quick.server.config.timeout_keep_alive
+    quick.server.config.timeout_keep_alive = 1
+    try:
+        with connect(quick) as connection:
+            begin_s = time.monotonic()
+            while time.monotonic() - begin_s < 1.5:
+                connection.sendall(data)
+                assert read_answer(connection).startswith(b"HTTP/1.1 200 OK")
+                time.sleep(0.05)
+            last_s = time.monotonic()
+            assert connection.recv(1) == b""
+            assert 0.5 < time.monotonic() - last_s < BOUND_S
+    finally:
+        quick.server.config.timeout_keep_alive = earlier
+
+
 def test_a_request_in_pieces_is_answered(quick: Service, reference: Service) -> None:
     data = request(NEEDLE, OWNER)
     exchange(quick, data)
@@ -411,4 +541,8 @@ def test_a_search_that_is_not_small_is_asked_for_once(state: State) -> None:
         exchange(service, request(address("other"), OWNER))  # its host is new
         queries.clear()
         assert b"event: done" in exchange(service, request(address("other"), OWNER))
-    assert queries == ["other"]
+        assert queries == ["other"]
+        # The same after a request that the shortcut answered.
+        small = request(address("small"), OWNER)
+        assert b"event: done" in ask_again(service, small, request(address("other"), OWNER))
+    assert queries == ["other", "small", "other"]

@@ -166,7 +166,7 @@ class _ServiceStart:
 
     def _open_cluster(self, open_engine: Callable[[Limits], Engine]) -> Engine:
         from sourcelight.server.http.app import search_limits
-        from sourcelight.server.http.run import warm_up
+        from sourcelight.server.http.huge_pages import warm_up
 
         engine = open_engine(search_limits(self._settings))
         warm_up(engine)
@@ -212,7 +212,7 @@ def _print_owner(owner: OwnerTokenState) -> None:
 
 def end_indexing(engine: LocalEngine) -> None:
     """Report skipped files of the first indexing, load the files of a first search, and build the other tables."""
-    from sourcelight.server.http.run import warm_up
+    from sourcelight.server.http.huge_pages import warm_up
 
     failure = engine.indexing.failure
     if failure is not None:

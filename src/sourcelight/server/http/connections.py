@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.server import ServerState
 
 log = logging.getLogger("sourcelight.service")
 
@@ -218,6 +219,20 @@ class AcceptFaults:
         if now_s - self._last >= _LOG_PERIOD_S:
             self._last = now_s
             log.error("%s: %s", context.get("message", "connection error"), exc.strerror or exc)
+
+
+class SharedState(ServerState):
+    """State that the server passes to each connection, including the register of all connections."""
+
+    def __init__(self, register: ConnectionRegister, app_state: Any) -> None:
+        super().__init__()
+        self.register = register
+        self._app_state = app_state
+
+    @property
+    def shortcut(self) -> Any:
+        """The shortcut past the application; None until it is open."""
+        return self._app_state.shortcut
 
 
 class TrustedProxies:

@@ -1,4 +1,6 @@
-"""Move the memory of a service to huge pages, so that a search after a pause looks up fewer addresses.
+"""Prepare the memory of a service: load what searches share, and move it to huge pages.
+
+A search after a pause then looks up fewer addresses.
 
 A search of a few words touches thousands of objects in a hundred megabytes. After a pause, other work has evicted their
 addresses from the processor, which then looks up each page of 4 KiB again, in a virtual machine twice. A huge page has
@@ -10,11 +12,16 @@ Nothing depends on it: where the system has no huge pages, or its administrator 
 from __future__ import annotations
 
 import ctypes
+import gc
 import re
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution import Engine
 
 HUGE_PAGE_BYTES = 2 << 20
 
@@ -102,3 +109,23 @@ class HugePages:
                 collapse()
             except (OSError, AttributeError):  # without /proc, or in a C library without madvise
                 return
+
+
+def warm_up(engine: Engine) -> None:
+    """Load scanners, codecs and commit views, which a first search would wait for (0.3 s measured).
+
+    These objects stay, so the garbage collector skips them from now on: one pass over 95,000 objects stopped all
+    threads for 60 ms.
+    """
+    from sourcelight.core.cancellation import Cancellation
+    from sourcelight.core.wire.request import SearchRequest
+    from sourcelight.repos import Viewer
+
+    # Patterns that match nearly everywhere, so that the searches read text.
+    for pattern in ("e", "/[aeiou]/"):
+        request = SearchRequest(f"{pattern} count:1")
+        for _ in engine.stream(request, Viewer.owner(), Cancellation(2.0)):
+            pass
+
+    gc.collect()
+    gc.freeze()

@@ -5,15 +5,44 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from starlette.types import Receive, Scope
 
 from sourcelight.server.http.middleware.access_log import Address
 from sourcelight.server.http.producer import Producer
-from sourcelight.server.identity import Authenticator, Principal
+from sourcelight.server.identity import Authenticator, Principal, Refusal
 
 SHORT_S = 0.02
 """Seconds within which an access is not checked again, and a search is answered without a watch on its reader."""
+
+
+@dataclass(slots=True)
+class Sender:
+    """The sender of requests with the same headers over one connection.
+
+    Attributes
+    ----------
+    headers, client
+        The headers by name in lower case, and where the requests come from.
+    principal
+        Whom the last of them was accepted for; None before the first.
+    """
+
+    headers: Mapping[str, str]
+    client: Address | None
+    principal: Principal | None = None
+
+    def authenticate(self, authenticator: Authenticator) -> Principal | Refusal:
+        """Return the principal of the next request, as `Authenticator.for_search`."""
+        earlier = self.principal
+        principal = (
+            authenticator.for_search(self.headers)
+            if earlier is None
+            else authenticator.for_search_again(self.headers, earlier)
+        )
+        self.principal = principal if isinstance(principal, Principal) else None
+        return principal
 
 
 def reader_of(principal: Principal, client: Address | None) -> str:

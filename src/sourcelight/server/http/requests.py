@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import parse_qsl, unquote_plus, unquote_to_bytes
 
 from starlette.requests import Request
 
@@ -135,13 +135,21 @@ def read_request(query: bytes, headers: Mapping[str, str]) -> SearchRequest:
     first, _, remaining = query.partition(b"&")
 
     # The query comes first as a rule, and a client's other parameters are always the same: these are read once.
-    text = unquote_plus(first[2:].decode("latin-1")) if first.startswith(b"q=") else ""
+    text = _unquote(first[2:]) if first.startswith(b"q=") else ""
     if text and len(remaining) < _SHORT_BYTES:
         # A message about a parameter may quote the query, which only reading all of it knows.
         with contextlib.suppress(QueryError):
             return _request_but_text(remaining, trace, with_diffs=with_diffs).with_query(text)
 
     return _read_request(query, trace, with_diffs=with_diffs)
+
+
+def _unquote(value: bytes) -> str:
+    """Return the text of a value as `pairs_of` reads it, in a fifth of the steps."""
+    if not value.isascii():
+        return unquote_plus(value.decode("latin-1"))
+    value = value.replace(b"+", b" ")
+    return (unquote_to_bytes(value) if b"%" in value else value).decode("utf-8", "replace")
 
 
 @functools.lru_cache(maxsize=64)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import signal
 import socket
 import threading
@@ -18,7 +17,6 @@ from urllib.parse import unquote
 import uvicorn
 from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.server import ServerState
 
 from sourcelight.server.http.connections import (
     HEALTH_PATHS,
@@ -26,15 +24,15 @@ from sourcelight.server.http.connections import (
     AcceptFaults,
     ConnectionLimits,
     ConnectionRegister,
+    SharedState,
     bytes_in_system,
     raise_descriptor_limit,
 )
 from sourcelight.server.http.huge_pages import HugePages
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import Engine
     from sourcelight.server.http.front import Application
-    from sourcelight.server.http.shortcut import Shortcut
+    from sourcelight.server.http.shortcut import HeadBytes, RequestHead, Shortcut
     from sourcelight.server.mcp.opening import EngineOpening
 
 #: Far above the accepted size, so that an address that is too long gets a 414 and not the parser's bare 400.
@@ -64,12 +62,17 @@ class BoundedHttp(HttpToolsProtocol):
     _shortcut: Shortcut | None = None
     _may_shorten = False
     _waits_for_end = False
+    _portion = b""
+    _head_bytes: HeadBytes | None = None
+    _was_tried = False
+    _answered_s = 0.0
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._marks: dict[str, Any] = {}
         # `HttpServer` has one register for all connections; under another server each connection has its own.
         state = self.server_state
-        self.register = state.register if isinstance(state, _SharedState) else ConnectionRegister(ConnectionLimits())
+        self.register = state.register if isinstance(state, SharedState) else ConnectionRegister(ConnectionLimits())
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
         """Register a new connection; its peer must send a request now."""
@@ -93,15 +96,19 @@ class BoundedHttp(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse bytes, unless there were too many already."""
+        if self._phase == "idle" and self._answer_next(data):
+            return
+
         if self._phase == "idle":
             self._phase = "head"
 
         state = self.server_state
-        if self._shortcut is None and isinstance(state, _SharedState):
+        if self._shortcut is None and isinstance(state, SharedState):
             self._shortcut = state.shortcut
 
         # One a portion: a peer that sends many requests at once must not keep the event loop from all others.
-        self._may_shorten = self._shortcut is not None
+        self._may_shorten = self._shortcut is not None and not self._was_tried
+        self._was_tried, self._portion = False, data
         if self._beside_body <= MAX_HEAD_BYTES:
             super().data_received(data)
             self._beside_body += len(data)
@@ -110,7 +117,25 @@ class BoundedHttp(HttpToolsProtocol):
         else:
             self.transport.close()
 
+        self._portion = b""
         self._watch()
+
+    def _answer_next(self, data: bytes) -> bool:
+        """Answer a request that has the head of an earlier one; False if it has another, or the application has to.
+
+        The parser has read these bytes once. It is between two requests, so it need not know of this one.
+        """
+        before, shortcut = self._head_bytes, self._shortcut
+        query = None if before is None else before.query_of(data)
+        if before is None or query is None or shortcut is None or not self._is_free():
+            return False
+
+        if self._answer_by(shortcut, before.head, query):
+            self.server_state.total_requests += 1
+            return True
+
+        self._was_tried = True
+        return False
 
     def _watch(self) -> None:
         """Set a deadline for the current part of a request; the next part gets a new one."""
@@ -191,7 +216,13 @@ class BoundedHttp(HttpToolsProtocol):
             and self.parser.get_http_version() == "1.1"
             and self.parser.should_keep_alive()
             and not any(name in _OF_BODY_OR_UPGRADE for name, _ in self.headers)
-            and (self.cycle is None or self.cycle.response_complete)
+            and self._is_free()
+        )
+
+    def _is_free(self) -> bool:
+        """Return whether this connection answers no other request, and its peer reads what was sent."""
+        return (
+            (self.cycle is None or self.cycle.response_complete)
             and not self.pipeline
             and not self.register.is_full
             and not self.flow.write_paused
@@ -202,6 +233,8 @@ class BoundedHttp(HttpToolsProtocol):
         """Start the application; refuse the request when there are too many connections."""
         address = self.url
         app = self.app
+        self.scope.update(self._marks)  # type: ignore[typeddict-item]
+        self._marks = {}
         if self.register.is_full and address.partition(b"?")[0].decode("latin-1") not in HEALTH_PATHS:
             self.app = service_unavailable
 
@@ -230,25 +263,42 @@ class BoundedHttp(HttpToolsProtocol):
         scope: MutableMapping[str, Any] = self.scope  # type: ignore[assignment]  # a dictionary of fixed keys
         path, _, query = self.url.partition(b"?")
         scope["method"], scope["path"], scope["raw_path"], scope["query_string"] = "GET", path.decode(), path, query
-        try:
-            answer = shortcut.answer(scope) if shortcut is not None else None
-        except Exception:  # noqa: BLE001 - the application meets it again, and answers and logs it
-            answer = None
-
-        if shortcut is None or answer is None:
+        head = None if shortcut is None else shortcut.head_of(scope)
+        if shortcut is None or head is None or not self._answer_by(shortcut, head, query):
             return False
 
-        head = [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
-        # One write, where the base class would send two.
-        self.transport.write(
-            b"HTTP/1.1 200 OK\r\n%s%stransfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
-            % (b"".join(head), answer.headers, len(answer.body), answer.body)
-        )
-        shortcut.note(scope, answer)
-        self._phase = "idle"
-        self.register.note_answer(self)
+        self._head_bytes = shortcut.bytes_of(self._portion, self.url, head)
         super().on_response_complete()
         return True
+
+    def _answer_by(self, shortcut: Shortcut, head: RequestHead, query: bytes) -> bool:
+        """Answer by the shortcut; False if the application has to."""
+        # A mark of an earlier request has gone to its application.
+        self._marks = {}
+        try:
+            answer = shortcut.answer(head, query, self._marks)
+        except Exception:  # noqa: BLE001 - the application meets it again, and answers and logs it
+            answer = None
+        if answer is None:
+            return False
+
+        # One write, where the base class would send two.
+        self.transport.write(answer.to_bytes(self.server_state.default_headers))
+        shortcut.note(head, answer)
+        self._phase, self._answered_s = "idle", self.loop.time()
+        self.register.note_answer(self)
+        return True
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection without a request for some time; one that the shortcut answers has the timer of its first.
+
+        To end a timer and start another for each request takes longer than to look at the clock in the end.
+        """
+        left_s = self._answered_s + self.timeout_keep_alive - self.loop.time()
+        if left_s > 0:
+            self.timeout_keep_alive_task = self.loop.call_later(left_s, self.timeout_keep_alive_handler)
+        else:
+            super().timeout_keep_alive_handler()
 
     def _read_head(self, address: bytes) -> None:
         if len(address) <= _MAX_PARSED_BYTES:
@@ -267,21 +317,6 @@ class BoundedHttp(HttpToolsProtocol):
         """Receive bytes of the body."""
         self._beside_body = 0
         super().on_body(body)
-
-
-class _SharedState(ServerState):
-    """State that the server passes to each connection, including the register of all connections."""
-
-    def __init__(self, register: ConnectionRegister, app: Application) -> None:
-        super().__init__()
-        self.register = register
-        self._app = app
-
-    @property
-    def shortcut(self) -> Shortcut | None:
-        """The shortcut past the application; None until it is open."""
-        shortcut: Shortcut | None = self._app.state.shortcut
-        return shortcut
 
 
 class HttpServer(uvicorn.Server):
@@ -324,7 +359,7 @@ class HttpServer(uvicorn.Server):
         )
         limits = connections or app.state.connection_limits
         self.register = ConnectionRegister(limits, app.state.is_trusted_proxy)
-        self.server_state = _SharedState(self.register, app)
+        self.server_state = SharedState(self.register, app.state)
         self._app = app
         self._opening = opening
         self._huge_pages = HugePages()
@@ -367,26 +402,6 @@ class HttpServer(uvicorn.Server):
         self.force_exit = self.should_exit
         self.should_exit = True
         self.received = number
-
-
-def warm_up(engine: Engine) -> None:
-    """Load scanners, codecs and commit views, which a first search would wait for (0.3 s measured).
-
-    These objects stay, so the garbage collector skips them from now on: one pass over 95,000 objects stopped all
-    threads for 60 ms.
-    """
-    from sourcelight.core.cancellation import Cancellation
-    from sourcelight.core.wire.request import SearchRequest
-    from sourcelight.repos import Viewer
-
-    # Patterns that match nearly everywhere, so that the searches read text.
-    for pattern in ("e", "/[aeiou]/"):
-        request = SearchRequest(f"{pattern} count:1")
-        for _ in engine.stream(request, Viewer.owner(), Cancellation(2.0)):
-            pass
-
-    gc.collect()
-    gc.freeze()
 
 
 def run(app: Application, listener: socket.socket, opening: EngineOpening | None = None) -> None:

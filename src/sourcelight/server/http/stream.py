@@ -20,7 +20,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.server.http.middleware.access_log import Address, RequestNotes, notes_of
+from sourcelight.server.http.middleware.access_log import RequestNotes, notes_of
 from sourcelight.server.http.middleware.guards import plain_response, search_refusal
 from sourcelight.server.http.pacing import Cadence, Pacer
 from sourcelight.server.http.producer import (
@@ -33,7 +33,7 @@ from sourcelight.server.http.producer import (
     small_answer,
     stop_events,
 )
-from sourcelight.server.http.reader import SHORT_S, Access, RequestReader, headers_of, reader_of
+from sourcelight.server.http.reader import SHORT_S, Access, RequestReader, Sender, headers_of, reader_of
 from sourcelight.server.http.requests import TRACE_HEADER, diff_type_of, pairs_of, read_request
 from sourcelight.server.http.response import StreamResponse, accepts_gzip
 from sourcelight.server.http.settings import Settings
@@ -174,23 +174,22 @@ class SearchStream:
             if not self._streams[reader]:
                 del self._streams[reader]
 
-    def answer_at_once(
-        self, query: bytes, headers: Mapping[str, str], client: Address | None, notes: RequestNotes
-    ) -> SmallAnswer | Fallback:
+    def answer_at_once(self, query: bytes, sender: Sender, notes: RequestNotes) -> SmallAnswer | Fallback:
         """Answer a request with all checks of the endpoint if it needs no wait; otherwise return the reason.
 
         Parameters
         ----------
-        query, headers, client
-            The query string, the headers by name in lower case, and where the request came from.
+        query, sender
+            The query string, and where the request came from.
         notes
             Gets the fields of the access log; they count only with an answer.
         """
-        principal = self._authenticator.for_search(headers)
+        headers = sender.headers
+        principal = sender.authenticate(self._authenticator)
         if isinstance(principal, Refusal) or self.stopping or TRACE_HEADER in headers:
             return Fallback.NOT_TRIED
 
-        reader = reader_of(principal, client)
+        reader = reader_of(principal, sender.client)
         # All on the event loop, and without a wait from here to the answer: no place needs to be taken.
         if self._streams[reader] >= self._limits.streams_per_account or not self._queue.has_room(reader):
             return Fallback.NOT_TRIED

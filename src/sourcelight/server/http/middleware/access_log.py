@@ -5,6 +5,7 @@ No line has query text, credentials or query strings of addresses, unless the op
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -17,12 +18,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sourcelight.server.http.requests import ACCESS_LOGGER, caller_id, request_id
+from sourcelight.server.http.requests import ACCESS_LOGGER, JsonFormatter, caller_id, request_id
 from sourcelight.server.identity import Principal
 
 _NOTES = "sourcelight.notes"
@@ -35,7 +36,9 @@ Address: TypeAlias = tuple[str, int]
 
 REQUEST_ID = b"x-request-id"
 access_log = logging.getLogger(ACCESS_LOGGER)
-_to_json = json.JSONEncoder(separators=(",", ":")).encode
+_quote = json.encoder.encode_basestring_ascii
+_AS_IT_IS = "%(message)s"
+"""Format of a record whose line is its message alone."""
 
 
 _numbers = random.Random()  # noqa: S311 - they tell requests apart, and open nothing
@@ -43,18 +46,62 @@ _numbers = random.Random()  # noqa: S311 - they tell requests apart, and open no
 
 def _write_line(text: str) -> None:
     """Write a line to the access log, without looking for the code that wrote it, which is always this."""
-    if access_log.isEnabledFor(logging.INFO):
-        earlier = _first_record(threading.get_ident(), os.getpid())
-        record = logging.LogRecord.__new__(logging.LogRecord)
-        now_s = time.time()
-        vars(record).update(
-            vars(earlier),
-            msg=text,
-            created=now_s,
-            msecs=float(int(now_s % 1 * 1000)),
-            relativeCreated=earlier.relativeCreated + (now_s - earlier.created) * 1000,
-        )
-        access_log.handle(record)
+    if not access_log.isEnabledFor(logging.INFO):
+        return
+
+    handler = _only_stream()
+    if handler is None or not _write_to(handler, text):
+        access_log.handle(_record_of(text))
+
+
+def _write_to(handler: logging.StreamHandler[TextIO], text: str) -> bool:
+    try:
+        with handler.lock or contextlib.nullcontext():
+            handler.stream.write(text + handler.terminator)
+            handler.flush()
+    except Exception:  # noqa: BLE001 - the handler meets it again with a record, and reports it
+        return False
+    return True
+
+
+def _only_stream() -> logging.StreamHandler[TextIO] | None:
+    """Return the handler of the access log if it is a single one, and writes messages as they are.
+
+    The logging module calls fifteen functions for a record. That costs more than the write, as their code has left the
+    processor's caches.
+    """
+    handlers: list[logging.Handler] = []
+    logger: logging.Logger | None = access_log
+    if access_log.disabled or access_log.filters:
+        return None
+    while logger is not None:
+        handlers += logger.handlers
+        logger = logger.parent if logger.propagate else None
+
+    handler = handlers[0] if len(handlers) == 1 else None
+    # Other classes may do anything with a record.
+    if type(handler) is not logging.StreamHandler or handler.filters or handler.level > logging.INFO:
+        return None
+    formatter = handler.formatter
+    if type(formatter) is not JsonFormatter and not (
+        type(formatter) is logging.Formatter and vars(formatter)["_fmt"] == _AS_IT_IS
+    ):
+        return None
+    return handler
+
+
+def _record_of(text: str) -> logging.LogRecord:
+    earlier = _first_record(threading.get_ident(), os.getpid())
+    record = logging.LogRecord.__new__(logging.LogRecord)
+    now_s = time.time()
+    vars(record).update(
+        vars(earlier),
+        msg=text,
+        created=now_s,
+        msecs=float(int(now_s % 1 * 1000)),
+        relativeCreated=earlier.relativeCreated + (now_s - earlier.created) * 1000,
+    )
+    return record
 
 
 @functools.lru_cache(maxsize=8)
@@ -66,6 +113,14 @@ def _first_record(_thread: int, _process: int) -> logging.LogRecord:
 @functools.lru_cache(maxsize=2)
 def _time_text(second: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
+
+
+@dataclass(frozen=True, slots=True)
+class LineParts:
+    """The parts of a line that all requests of a client with the same headers and path share, as JSON."""
+
+    address: str
+    caller: str
 
 
 @dataclass(slots=True)
@@ -122,61 +177,55 @@ class RequestLog:
         self._write = write
         self._key = secrets.token_bytes(16)
 
-    def write(
-        self,
-        scope: Scope,
-        client: Address | None,
-        notes: RequestNotes,
-        number: str,
-        status: int,
-        size: int,
-        taken_s: float,
-    ) -> None:
+    def parts_of(self, scope: Scope, client: Address | None) -> LineParts:
+        """Return the parts of a line that depend on a request's head, and where it came from."""
+        host = client[0] if client else ""
+        # Cut, because the caller chooses it: a log line stays short.
+        method = scope["method"][:16]
+        path = _TOKEN.sub(lambda match: self._hash(match[0].lower()), scope["path"])[:200]
+        sent = [value for name, value in scope["headers"] if name == b"x-request-id"]
+        sent_id = caller_id(sent[0].decode("latin-1")) if sent else ""
+        return LineParts(
+            f'"client":{_quote(host)},"method":{_quote(method)},"path":{_quote(path)}',
+            f',"caller_request_id":{_quote(sent_id)}' if sent_id else "",
+        )
+
+    def write(self, parts: LineParts, notes: RequestNotes, number: str, status: int, size: int, taken_s: float) -> None:
         """Write the line of an answered request.
 
         Parameters
         ----------
-        scope, client
-            The request, and where it came from.
+        parts
+            What its head tells.
         notes, number
             What its endpoint noted, and its identifier.
         status, size, taken_s
             The status, the bytes of the body, and the seconds of its answer.
         """
-        line: dict[str, object] = {
-            "time": _time_text(int(time.time())),
-            "request_id": number,
-            "client": client[0] if client else "",
-            # Cut, because the caller chooses it: a log line stays short.
-            "method": scope["method"][:16],
-            "path": _TOKEN.sub(lambda match: self._hash(match[0].lower()), scope["path"])[:200],
-            "status": status,
-            "bytes": size,
-            "duration_ms": round(taken_s * 1000),
-        }
+        # JSON by hand: encoders are written for any value, and these are numbers, texts and names without quotes.
+        line = (
+            f'{{"time":"{_time_text(int(time.time()))}","request_id":"{number}",{parts.address},'
+            f'"status":{status},"bytes":{size},"duration_ms":{round(taken_s * 1000)}'
+        )
         if notes.viewer:
-            line["viewer"] = notes.viewer
+            line += f',"viewer":{_quote(notes.viewer)}'
 
         if notes.query:
-            line["query_hash"] = self._hash(notes.query)
-            line["query_length"] = len(notes.query)
+            line += f',"query_hash":"{self._hash(notes.query)}","query_length":{len(notes.query)}'
             if self._queries:
-                line["query"] = notes.query[:_MAX_LOGGED_CHARS]
+                line += f',"query":{_quote(notes.query[:_MAX_LOGGED_CHARS])}'
 
-        sent = [value for name, value in scope["headers"] if name == b"x-request-id"]
-        if sent and (sent_id := caller_id(sent[0].decode("latin-1"))):
-            line["caller_request_id"] = sent_id
-
+        line += parts.caller
         if notes.outcome:
-            line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
+            line += f',"outcome":{_quote(notes.outcome)},"events":{notes.events},"rows":{notes.rows}'
 
         if notes.credential:
-            line["credential"] = notes.credential
+            line += f',"credential":{_quote(notes.credential)}'
 
-        text = _to_json(line)
-        self._write(text)
+        line += "}"
+        self._write(line)
         if notes.credential:
-            self._uses(text)
+            self._uses(line)
 
     def _hash(self, text: str) -> str:
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=6).hexdigest()
@@ -217,4 +266,5 @@ class AccessLog:
             notes.outcome = notes.outcome or "disconnected"
         finally:
             request_id.reset(context)
-            self._log.write(scope, scope.get("client"), notes, number, status, size, time.monotonic() - start_s)
+            parts = self._log.parts_of(scope, scope.get("client"))
+            self._log.write(parts, notes, number, status, size, time.monotonic() - start_s)
