@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at
+from sourcelight.engines.deepsearch.source.comment_marks import comment_end_at
 
 TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|`[^`]*+`")
 """A text in quotation marks of any of the three kinds."""

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import is_value
 from sourcelight.engines.deepsearch.lookups.scoped_values.calls import LineValue, read_call
-from sourcelight.engines.deepsearch.source.line_kinds import LISPS, comment_mark_of
+from sourcelight.engines.deepsearch.source.comment_marks import comment_mark_of
+from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 from sourcelight.engines.deepsearch.source.literals import TEXT, split_column, value_before_in, without_texts
 from sourcelight.engines.deepsearch.source.values import goes_on, in_one_line, lisp_value, read_expression
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from sourcelight.engines.deepsearch.source.line_kinds import comment_end_at, comment_mark_of
+from sourcelight.engines.deepsearch.source.comment_marks import comment_end_at, comment_mark_of
 from sourcelight.engines.deepsearch.source.literals import quoted_at
 from sourcelight.engines.deepsearch.source.values import in_one_line, read_expression
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, macro_lines
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA
 from sourcelight.engines.deepsearch.source.literals import value_before_dashes, value_before_in, value_of_style
 from sourcelight.engines.deepsearch.source.values.expressions import (
     CLOSING,
@@ -99,8 +99,15 @@ def _value_of_macro(lines: Sequence[str], define: re.Match[str], name: str, line
     if define["name"] != name or define["parameters"]:
         return None
     # A bracket that a macro opens may be closed by another one.
-    lines_of_macro = macro_lines(lines, line)
-    return _to_value(read_expression(lines_of_macro, line - 1, define.end(), path, ends_with_line=True), line)
+    expression = read_expression(lines[: _macro_end(lines, line)], line - 1, define.end(), path, ends_with_line=True)
+    return _to_value(expression, line)
+
+
+def _macro_end(lines: Sequence[str], line: int) -> int:
+    """Return the last line of the macro that begins on a line: a backslash at its end continues it."""
+    while line < len(lines) and lines[line - 1].rstrip().endswith("\\"):
+        line += 1
+    return line
 
 
 def _column_of_value(text: str, name: str, *, is_perl: bool) -> int | None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.source.line_kinds import comment_mark_of
+from sourcelight.engines.deepsearch.source.comment_marks import comment_mark_of
 from sourcelight.engines.deepsearch.source.literals import LiteralPart, part_at, quoted_at
 
 CLOSING = {")": "(", "]": "[", "}": "{"}
