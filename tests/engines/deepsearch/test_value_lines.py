@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from sourcelight.engines.deepsearch.lookups.value_lines.data import data_reader
 from sourcelight.engines.deepsearch.lookups.value_lines.request import read_request
 from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by
 from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.search import Target
 
 LOADER = """package press
 
@@ -210,6 +213,21 @@ def test_a_value_is_stated_that_only_words_describe(bakery: LocalEngine, questio
 def test_what_no_line_or_several_lines_describe_is_not_stated(bakery: LocalEngine, question: str) -> None:
     assert " is set to " not in _headline(bakery, question)
     assert "The default of" not in _headline(bakery, question)
+
+
+def test_look_ups_of_one_question_read_a_file_once(bakery: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[str] = Counter()
+    read_file = LocalEngine.read_file
+
+    def count(engine: LocalEngine, target: Target, path: str, *further: Any) -> bytes | None:
+        counts[path] += 1
+        return read_file(engine, target, path, *further)
+
+    monkeypatch.setattr(LocalEngine, "read_file", count)
+    assert research(bakery, "Is keepalive on by default?").text.startswith("Most relevant")
+    # Once for all look-ups, and for the passages and definitions that are shown.
+    assert counts
+    assert max(counts.values()) <= 3
 
 
 def test_the_text_that_has_the_words_is_quoted(bakery: LocalEngine) -> None:

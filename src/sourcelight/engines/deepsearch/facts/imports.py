@@ -11,7 +11,6 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import list_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.declared.import_forms import (
     has_forms,
     imports_in,
@@ -136,7 +135,7 @@ _MAX_FILES = 300
 
 def _find_imports_by_form(work: Work, modules: Sequence[str]) -> Iterator[tuple[Target, dict[str, Any], set[str]]]:
     """Yield the imports of modules in files of languages without a grammar, by the forms of their lines."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     words = "|".join(escape_regexp(text).replace("/", r"\/") for text in modules)
     rows = run_searches(work, make_queries(work, f"case:yes type:file /{words}/"), [])
     paths = {(row["repository"], row["path"]) for row in rows if row["type"] == "content"}

@@ -11,6 +11,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.search import Target
@@ -112,6 +113,14 @@ class Work:
     request: FactRequest
     inquiry: ResearchRequest
     emit: Emit
+    _texts: FileTexts | None = None
+
+    @property
+    def texts(self) -> FileTexts:
+        """The lines of files, each read once for all that looks for an answer."""
+        if self._texts is None:
+            self._texts = FileTexts(self.context)
+        return self._texts
 
     @property
     def context(self) -> ToolContext:

@@ -147,7 +147,7 @@ def _read_heads(
     work: Work, rows: Sequence[dict[str, Any]], terms: frozenset[str]
 ) -> Iterator[tuple[dict[str, Any], Subtype]]:
     """Yield the rows on which a head with one of the bases begins, and the type that it declares."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     code_numbers: dict[tuple[str, str], set[int]] = {}
     for row in rows:
         target, number = work.inquiry.pins.of(row["repository"]), row["line_number"]
@@ -244,7 +244,7 @@ def find_filled_heads(
         Takes what the search could not read.
     """
     pattern = _FILLED.replace("{marks}", _MARKS).replace("{names}", names)
-    texts = FileTexts(work.context)
+    texts = work.texts
     return [
         row
         for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), notes)

@@ -331,7 +331,7 @@ def find_heads(work: Work, languages: Sequence[str], notes: list[str]) -> Functi
     If a question asks for methods, those languages count whose functions are methods.
     """
     heads = FunctionHeads()
-    texts = FileTexts(work.context)
+    texts = work.texts
     is_of_methods = work.request.symbol_kinds == ("method",)
     for language in languages:
         form = HEAD_FORMS.get(language)

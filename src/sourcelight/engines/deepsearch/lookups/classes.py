@@ -33,7 +33,7 @@ _ACCESS = re.compile(r"^(?:(?:public|protected|private|virtual)\s+)+")
 
 def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return the bases that the heads of a class name; None if none is a class, or for other languages."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     if all(location.path.endswith(".rs") for location in locations):
         return _find_traits(work, texts, best_locations(locations), queries)
 

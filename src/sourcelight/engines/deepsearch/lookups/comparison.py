@@ -34,7 +34,7 @@ _BARE_METHOD = re.compile(r"\s*def\s+[\w.]+[?!]?\s*(?:#.*)?")
 
 def find_purpose(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return the documentation of the only documented definition of a name, or None."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     described = [
         (location, _describe(work, texts, name, location)) for location in best_locations(locations)[:_MAX_DESCRIBED]
     ]
@@ -54,7 +54,7 @@ def find_parameters(
     work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]
 ) -> Finding | None:
     """Return the parameters that the heads of the functions of a name have, up to three; None if one can't be read."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     best = with_overloads(texts, best_locations(locations))
     if len(best) > MAX_NAMED or any(location.definition.kind not in FUNCTION_KINDS for location in best):
         return None
@@ -116,7 +116,7 @@ def find_lacking_parameter(
     if len(best) != 1 or best[0].definition.kind not in FUNCTION_KINDS or not name.isidentifier():
         return None
 
-    location, texts = best[0], FileTexts(work.context)
+    location, texts = best[0], work.texts
     definition = location.definition
     # Without a grammar, the end of a body isn't known.
     end = definition.end_line if definition.end_line > definition.line else definition.line + _BODY_LINES
@@ -164,7 +164,7 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
         return None
 
     pair = pairs[0]
-    texts = FileTexts(work.context)
+    texts = work.texts
     described = [_describe(work, texts, name, location) for name, location in zip((first, second), pair, strict=True)]
     if any(len(locations) > 1 for locations in candidates) and pair[0].definition.container:
         owner = f" of {code(pair[0].definition.container)}"

@@ -64,7 +64,7 @@ def find_value(
     work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
     """Return the value of a constant or the like at its definitions; None if no definition gives it a value."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     every = with_overloads(texts, locations)
     candidates = [candidate for location in every if (candidate := value_at(texts, location)) is not None]
     if not candidates:
@@ -142,7 +142,7 @@ def find_parameter_default(
     work: Work, owners: Sequence[DefinitionLocation], name: str, owner: str, queries: list[str], notes: list[str]
 ) -> Finding | None:
     """Return the default of a parameter of a function or constructor; None if no head has the parameter."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     candidates: list[ValueCandidate] = []
     overloads: list[DefinitionLocation] = []
     for location in best_locations(owners):
@@ -301,7 +301,7 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
         return
 
     locations = find_definitions(work, value, notes, [])
-    texts = FileTexts(work.context)
+    texts = work.texts
     near = [
         location
         for location in locations
@@ -353,7 +353,7 @@ def state_values(
         if TAB in shown_value(first.value):
             text += f" ({TAB} is a tab)"
         # What replaces an absent argument is a default, though its line is under a condition.
-        texts = FileTexts(work.context)
+        texts = work.texts
         conditions = [] if subject.startswith("The ") else [_condition_of(work, texts, item) for item in best]
         condition = conditions[0] if conditions and all(conditions) else ""
         text += f"; {condition}" if condition else ""
@@ -399,7 +399,7 @@ def detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement
 
 def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
     if candidate.locations and candidate.locations[0].definition.kind in FUNCTION_KINDS:
-        texts = FileTexts(work.context)
+        texts = work.texts
         head, line = head_at(texts, candidate.locations[0]), candidate.evidence[0].begin_line
         if head.begin_line <= line <= head.end_line:
             return [head]

@@ -59,7 +59,7 @@ class _Variables:
 
 def list_environment(work: Work, notes: list[str]) -> Finding | None:
     """Return the variables of the environment that code reads by name."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     variables = _read_variables(work, texts, notes)
     first_rows = variables.first_rows
 
@@ -147,7 +147,7 @@ def _count_scripts(work: Work, texts: FileTexts, notes: list[str]) -> tuple[int,
 
 def find_variable(work: Work, words: str, notes: list[str]) -> Finding | None:
     """Return where the variable is read whose name has all words of a text; None for none, or for several."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     variables = _read_variables(work, texts, notes)
     parts = [_bare(word) for word in re.findall(r"\w+", words.lower()) if word not in _GRAMMAR]
     names = [name for name in variables.first_rows if all(part in _bare(name.lower()) for part in parts)]

@@ -66,7 +66,7 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
     if not words:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(max(words, key=len))}/")
     queries += searches
     candidates: list[tuple[bool, ValueCandidate]] = []
@@ -125,7 +125,7 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     if not words or any(not word.isalnum() for word in words):
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     # The words may be in another order, with others such as num_ and _count: they are compared below.
     name = rf"\b\w*{escape_regexp(max(words, key=len))}\w*\b"
     pattern = (
@@ -161,7 +161,7 @@ def find_parameter_of(work: Work, text: str, owner: str, queries: list[str], not
     if len(words) < 2 or not owner_words:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(max(owner_words, key=len))}/")
     queries += searches
     locations = {}
@@ -201,7 +201,7 @@ def find_assigned_value(work: Work, name: str, owner: str, queries: list[str], n
         if row["type"] == "content" and not rank_of(row["path"]) and assigned.search((row["line"] or "")[:1_000])
     ]
     rows = [row for row in rows if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
-    texts = FileTexts(work.context)
+    texts = work.texts
     if len(rows) != 1 or re.match(rf"\s*{re.escape(name)}\s*=", rows[0]["line"] or "") is None:
         return None
 

@@ -36,7 +36,7 @@ class EnumMember:
 
 def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return the members of an enum; None if the name is something else, or if some members may be missing."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     enums: list[tuple[DefinitionLocation, list[EnumMember]]] = []
     for location in with_overloads(texts, best_locations(locations)):
         lines = texts.lines(location.target, location.path)

@@ -46,7 +46,7 @@ def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Find
 
     target, file = location
     repository = target.repository.name
-    texts = FileTexts(work.context)
+    texts = work.texts
     count = len(texts.lines(target, file))
     if not 1 <= line <= count:
         text = f"{code(file)} has no line {line:,}: it ends with line {count:,}"
@@ -106,7 +106,7 @@ def _state_line_author(blamed: dict[str, Any], commit: dict[str, Any], quote: Fi
 def find_defining_line(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the commit that brought the only line that defines a name; None for several lines."""
     queries: list[str] = []
-    texts = FileTexts(work.context)
+    texts = work.texts
     definitions = with_overloads(texts, find_definitions(work, name, notes, queries, unparsed=True))
     if len(definitions) != 1:
         return None
@@ -167,7 +167,7 @@ def find_file_import(
     is_absence_stated
         Whether the question is for an import alone: what a file uses may have no name in it.
     """
-    texts = FileTexts(work.context)
+    texts = work.texts
     imports = _read_imports(work, paths, texts, path)
     if imports is None:
         return None
@@ -196,7 +196,7 @@ def find_file_import(
 
 def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:
     """Return the imports of a file; None if the path is not a single file, or its language is unknown."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     imports = _read_imports(work, paths, texts, path)
     if imports is None or not imports.modules:
         return None

@@ -108,7 +108,7 @@ def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Locati
     if files is None:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     words = "|".join(_KEYWORDS[kind] for kind in kinds)
     pattern = re.compile(rf"\s*{_MODIFIERS}(?:{words})\s+[\w$]")
     lines = {location for location, head in class_heads.items() if head.kind in kinds}
@@ -177,7 +177,7 @@ def _read_all_files(work: Work) -> Iterator[Sequence[str]] | None:
 
 
 def _lines_of(work: Work, files: Sequence[tuple[str, str]]) -> Iterator[Sequence[str]]:
-    texts = FileTexts(work.context)
+    texts = work.texts
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
         work.inquiry.context.cancellation.check()
@@ -191,7 +191,7 @@ def has_unparsed_part(work: Work) -> bool:
     if files is None:
         return True
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     byte_count = 0
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
@@ -216,7 +216,7 @@ def has_unparsed_part(work: Work) -> bool:
 
 def _read_class_heads(work: Work) -> dict[Location, ClassHead]:
     """Return the heads of classes and structs in files of C and C++; no grammar reads those with a macro."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     heads: dict[Location, ClassHead] = {}
     for repository, path in files_of(work, ("C", "C++")) or ():
         target = work.inquiry.pins.of(repository)
@@ -248,7 +248,7 @@ def confirm_subclasses(work: Work, fact: Fact) -> None:
     for row in table.rows:
         line_numbers.setdefault((row[0], row[1]), set()).add(row[2])
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     types = {(row[0], row[1], row[3]) for row in table.rows}
     for repository, path in files:
         if language_of(path) not in PROGRAMMING_LANGUAGES:

@@ -41,7 +41,7 @@ _MAX_LINE = 500
 
 def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
     """Return the default that a program gives to a setting: by a constant of that name, or where it is registered."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     # Options are written as `--name`, symbols of Ruby as `:name`.
     name = name.lstrip("-:")
     constants = [] if owner else _default_constants(work, texts, name, queries, notes)
@@ -115,7 +115,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     if not name.isidentifier():
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     searches = make_queries(work, rf"case:yes type:file /\b{escape_regexp(name)}\s*(:[^=\n]*)?=/")
     queries += searches
     candidates: dict[tuple[str, str, int], ValueCandidate] = {}

@@ -41,7 +41,7 @@ def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
         if row["type"] == "content" and language_of(row["path"]) in PROGRAMMING_LANGUAGES:
             (rows if is_code(row) else other_rows).append(row)
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
     pattern = re.compile(rf"\b{_KEYWORD}\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}")
     throwing = [row for row in rows if _throws(work, texts, row, pattern)]

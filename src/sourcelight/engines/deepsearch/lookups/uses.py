@@ -48,7 +48,7 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {whole_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = FileTexts(work.context)
+    texts = work.texts
     using = [row for row in rows if not IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
     if not using:
         by_path = None if _has_public_twin(work, simple) else _state_named_files(work, texts, simple, notes)
@@ -168,7 +168,7 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file {whole_word(simple)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = FileTexts(work.context)
+    texts = work.texts
     defining = {(location.target.repository.name, location.path) for location in locations}
     word = re.escape(simple)
 
@@ -239,7 +239,7 @@ def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the lines of code that have the key of a setting, an option or a variable of the environment."""
     queries = make_queries(work, f"case:yes type:file {whole_word(name)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = FileTexts(work.context)
+    texts = work.texts
     key = re.compile(rf"[\"'`]-{{0,2}}{re.escape(name)}[\"'`=\s:,]|process\.env\.{re.escape(name)}\b")
     using = recount.rows_of_code(texts, work, (row for row in rows if is_code(row) and key.search(row["line"])))
     if not using:
@@ -289,7 +289,7 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     pattern = rf"^\s*(?:export )?[\"']?{key}[\"']?\s*[:=]"
     queries = make_queries(work, f"case:yes type:file file:{quote_value(_KEY_FILES)} /{pattern}/")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = FileTexts(work.context)
+    texts = work.texts
     values: list[tuple[str, dict[str, Any]]] = []
     for row in rows:
         match = re.match(pattern, row["line"])

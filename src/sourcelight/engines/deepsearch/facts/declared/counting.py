@@ -9,7 +9,6 @@ from typing import Any
 
 from sourcelight.core.markup import join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.declared.forms import DECLARED_FORMS, DeclaredForm, noun_of
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -150,7 +149,7 @@ def _find_lines(work: Work, language: str, form: DeclaredForm, notes: list[str])
     queries = make_queries(work, f"lang:{quote_value(language)} type:file case:{case} /{form.search}/", languages=False)
     matches = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     numbers: dict[tuple[str, str], set[int]] = {}
     names: set[tuple[str, str, str]] = set()
     rows = []

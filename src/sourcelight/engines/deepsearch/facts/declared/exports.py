@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -127,7 +126,7 @@ def count_exports(work: Work) -> Fact:
     notes: list[str] = []
     queries = make_queries(work, f"type:path file:{quote_value(_FILES)}")
     fact = Fact(0, "", join_queries(queries), notes=notes, unit="names")
-    texts = FileTexts(work.context)
+    texts = work.texts
     table = Rows("Exports", ("repository", "path", "line_number", "name"))
     paths, rules = [], []
     files = [row for row in run_searches(work, make_listing_queries(work), notes) if row["path"]]

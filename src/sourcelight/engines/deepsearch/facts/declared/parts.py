@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from sourcelight.core.markup import code, join_first, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -212,7 +211,7 @@ def count_listed_parts(work: Work) -> Fact | None:
     if subject in _MANIFEST_OF:
         return _count_manifests(work, _MANIFEST_OF[subject])
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     names = {"members": ("Cargo.toml",), "modules": ("pom.xml", "settings.gradle", "settings.gradle.kts")}[subject]
     for name in names:
         queries = make_queries(work, f"type:path file:{quote_value(f'^{re.escape(name)}$')}")
@@ -281,7 +280,7 @@ def _count_manifests(work: Work, name: str) -> Fact | None:
     """Count the directories with a manifest of a name, without those of tests and examples."""
     queries = make_queries(work, f"type:path file:{quote_value(f'(^|/){re.escape(name)}$')}")
     notes: list[str] = []
-    texts = FileTexts(work.context)
+    texts = work.texts
     paths = []
     beside = 0
     for row in run_searches(work, queries, notes):

@@ -16,7 +16,6 @@ from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import (
     SearchRows,
@@ -104,7 +103,7 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
         finding = find_absence(work, subject, [])
         return _leave_open(finding) if is_word and finding is not None else finding
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     mentions = _Mentions(subject, content.lines)
     # A file of this name is an answer.
     paths = find_rows(work, make_queries(work, f"type:path /{pattern}/"))

@@ -112,7 +112,7 @@ def _prove_absence(work: Work, name: str, content: SearchRows, query: str) -> Fi
 
 def _state_mentions(work: Work, name: str, rows: Sequence[Mapping[str, Any]], noun: str, query: str) -> Finding | None:
     """State that lines have a name but nothing defines it; None if one of them may define it."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     rows = sorted(rows, key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
 
     # The search ignored case, too: `retries` in another case is not within another name.

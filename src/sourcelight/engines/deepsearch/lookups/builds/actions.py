@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import asks_yes_or_no
@@ -224,7 +223,7 @@ def _find_unused(
 
 
 def _read_workflows(work: Work, queries: list[str], notes: list[str]) -> list[_Workflow]:
-    texts = FileTexts(work.context)
+    texts = work.texts
     workflows = []
     for row in run_searches(work, queries, notes)[:MAX_FILES]:
         target = work.inquiry.pins.of(row["repository"])
@@ -266,7 +265,7 @@ def _parts_of(workflow: _Workflow) -> set[str]:
 
 def _uses_of_action(work: Work, name: str, workflows: Sequence[_Workflow]) -> list[_ActionUse]:
     """Return the lines of some workflows that use an action; any without a name."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     owner = "" if "/" in name else r"[\w.-]{1,100}/"
     any_name = r"[\w.-]{1,100}/[\w./-]{1,200}"
     use = re.compile(_USES.format(name=f"{owner}{re.escape(name)}{_WITHIN}" if name else any_name), re.IGNORECASE)

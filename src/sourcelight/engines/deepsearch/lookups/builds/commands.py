@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
@@ -61,7 +60,7 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
     if len(work.inquiry.pins) > 1:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries = make_queries(work, f"case:no type:path file:{quote_value(_DOCUMENTS)}")
     rows = [row for row in run_searches(work, queries, notes) if row["path"]]
 

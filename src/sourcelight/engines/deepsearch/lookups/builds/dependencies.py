@@ -99,7 +99,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     if is_repository(work, question.name) and not question.owner:
         return None  # the repository itself
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
     scripts = [word for word in (question.owner, *question.subject) if word.lower().endswith(".ps1")]
     # Any script may say which modules it requires; only one that the question names is read.

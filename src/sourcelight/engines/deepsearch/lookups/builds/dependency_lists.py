@@ -58,7 +58,7 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
 
     With a `group` such as ``dev``, only those that are listed for it count; with an `owner`, those of its manifests.
     """
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
 
     # One list for several repositories would be true of none of them.

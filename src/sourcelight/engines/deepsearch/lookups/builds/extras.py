@@ -68,7 +68,7 @@ def extra_of_question(question: str) -> str:
 
 def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return the packages of an extra or a feature, or that there is none; without a name, the names of all extras."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
     manifests = _manifests_of_project(work, texts, queries, notes)
     with_extras = _with_extras(manifests)
@@ -111,7 +111,7 @@ def _list_group(
 
 def list_feature(work: Work, name: str, notes: list[str]) -> Finding | None:
     """Return what a feature of Cargo enables; None if no crate has one of the name."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
     findings = []
     for manifest in list_manifests(work, texts, notes, queries):
@@ -134,7 +134,7 @@ def list_feature(work: Work, name: str, notes: list[str]) -> Finding | None:
 
 def find_in_extra(work: Work, extra: str, package: str, asks: str, notes: list[str]) -> Finding | None:
     """Return whether an extra lists a package, and its version; None where that isn't certain."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
     manifests = _manifests_of_project(work, texts, queries, notes)
     with_extras = _with_extras(manifests)

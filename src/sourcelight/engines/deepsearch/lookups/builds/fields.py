@@ -73,7 +73,7 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
     group
         ``default`` for features that are on by default.
     """
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
     further_files = _MAKEFILES if kind == "target" else PARTLY_READ
     every = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
@@ -241,7 +241,7 @@ _FILES_OF_RUNTIMES = {
 
 def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Finding | None:
     """Return the version of a language that manifests require; None if the project's own one requires none."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
     if runtime == "dotnet" and re.search(r"\bsdk\b", work.inquiry.question, re.IGNORECASE) is not None:
         return _find_sdk(work, texts, notes)

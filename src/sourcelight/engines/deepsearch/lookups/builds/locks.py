@@ -39,7 +39,7 @@ def find_locked(work: Work, name: str, notes: list[str], *, is_exact: bool = Fal
 
     With `is_exact`, a yes-or-no question may get a "No" from the file that it names.
     """
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries = make_queries(work, f"type:path file:{quote_value(LOCK_FILES)}")
     rows = [row for row in run_searches(work, queries, notes) if row["path"] and not _NESTED.search(row["path"])]
     match = _FILE.search(work.inquiry.question)

@@ -101,7 +101,7 @@ def _manifests(
 
 def _list_of_system(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """List what manifests need on one system alone."""
-    texts, queries = FileTexts(work.context), list[str]()
+    texts, queries = work.texts, list[str]()
     _, manifests = _manifests(lookup, work, texts, queries, notes)
     pattern = _SYSTEMS[lookup.name]
     always = {
@@ -174,7 +174,7 @@ _MAX_LINE = 500
 
 def _list_internal(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """List the modules of the same repository that one module needs."""
-    texts, queries = FileTexts(work.context), list[str]()
+    texts, queries = work.texts, list[str]()
     every, manifests = _manifests(lookup, work, texts, queries, notes)
     if not lookup.owner or len({manifest.directory for manifest in manifests}) != 1:
         return None
@@ -232,7 +232,7 @@ def _find_newest(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None
     if lookup.name != "python":
         return None
 
-    texts, queries = FileTexts(work.context), list[str]()
+    texts, queries = work.texts, list[str]()
     _, manifests = _manifests(lookup, work, texts, queries, notes)
     for manifest in manifests:
         if not manifest.path.endswith(("pyproject.toml", "setup.cfg", "setup.py")):
@@ -257,7 +257,7 @@ _MAX_OF_PURPOSE = 4
 
 def _find_by_purpose(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """List the well-known packages of a purpose that the project lists; those always needed before others."""
-    texts, queries = FileTexts(work.context), list[str]()
+    texts, queries = work.texts, list[str]()
     _, manifests = _manifests(lookup, work, texts, queries, notes)
     names_of_purpose = WELL_KNOWN[lookup.name]
     matches = [

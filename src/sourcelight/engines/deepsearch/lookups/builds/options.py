@@ -9,7 +9,6 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -29,7 +28,7 @@ def find_option(work: Work, name: str, owner: str, queries: list[str], notes: li
     if re.fullmatch(r"[A-Za-z][\w.-]*", name) is None:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     key = name.rpartition(".")[2]
     searches = make_queries(work, f"case:yes type:file file:{quote_value(_FILES)} /\\b{escape_regexp(key)}\\b/")
     queries += searches

@@ -10,7 +10,6 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
@@ -63,7 +62,7 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
         return None
 
     value, row = nearest[0]
-    texts = FileTexts(work.context)
+    texts = work.texts
     evidence, target = row_evidence(work, texts, row, "read", 1.0), work.inquiry.pins.of(row["repository"])
     if evidence is None:
         return None
@@ -104,7 +103,7 @@ def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | No
     words = [part.lower() for part in parts_of(package)]
     queries = make_queries(work, f'case:yes type:file file:{quote_value(_VERSION_FILES)} /=\\s*"?\\d/')
     statements: dict[str, Statement] = {}
-    texts = FileTexts(work.context)
+    texts = work.texts
     for row in run_searches(work, queries, notes)[:_MAX_ROWS]:
         match = _VERSION_KEY.match((row["line"] or "")[:_MAX_LINE])
         if match is None or rank_of(row["path"]) > 1:
@@ -162,7 +161,7 @@ def find_base_image(work: Work, name: str, notes: list[str], file: str = "") -> 
 
     With the `name` of an image, such as ``alpine``, None unless one of them is called so.
     """
-    texts = FileTexts(work.context)
+    texts = work.texts
     pattern = f"^{escape_regexp(file)}$" if file else _DOCKERFILES
     queries = make_queries(work, f"type:path file:{quote_value(pattern)}")
     rows = [row for row in run_searches(work, queries, notes) if row["path"]]

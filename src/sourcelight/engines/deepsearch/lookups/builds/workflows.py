@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement, join_evidence
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 
@@ -39,7 +38,7 @@ def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | N
 
     A list that an expression makes while the workflow runs can't be read, so nothing is stated of its file.
     """
-    texts = FileTexts(work.context)
+    texts = work.texts
     key = _KEYS.get(name.lower(), name.lower())
     keys = [re.escape(word) for word in (key, _FURTHER_KEYS.get(key, "")) if word]
     key_pattern = rf"(?:{'|'.join(keys)})(?:[_-]?versions?|s)?"

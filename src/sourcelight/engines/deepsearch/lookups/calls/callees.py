@@ -12,7 +12,6 @@ from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement, join_evidence
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations, head_at
@@ -77,7 +76,7 @@ def _state_callees(
     has_others: bool,
 ) -> Finding:
     """State which functions a function calls; `has_others` if another one has its name, too."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     visible = rows[: 2 * MAX_NAMED]
     name_list = join_words([code(row["callee"]) for row in visible])
     among = f"{len(rows):,} functions, including " if len(rows) > len(visible) else ""

@@ -58,7 +58,7 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     if not best or len(best) > _MAX_NAMESAKES:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     address = address_of(texts, best)
     if address:
         return find_lines_with_calls(work, [], address, notes)
@@ -84,7 +84,7 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
 
 def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
     """Return the callers of functions that a grammar reads."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     simple = callables[0].definition.name
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     counts: Counter[tuple[str, str, int]] = Counter()
@@ -212,7 +212,7 @@ def _state(
     other_lines: int,
     excludes_tests: bool,
 ) -> Finding:
-    texts = FileTexts(work.context)
+    texts = work.texts
     for row in rows:
         row["rank"] = _rank(work, texts, row)
     rows.sort(key=lambda row: (row["rank"], row["caller_path"], row["line_number"]))

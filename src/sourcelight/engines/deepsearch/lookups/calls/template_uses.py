@@ -60,7 +60,7 @@ def state_template_uses(work: Work, template: NamedTemplate, notes: list[str]) -
     """Return the lines that include a named template, or that no line does; None if that is uncertain."""
     name, rows = template.name, template.rows
     notes += template.notes
-    texts = FileTexts(work.context)
+    texts = work.texts
     includes = re.compile(_INCLUDES.format(name=re.escape(name)))
     uses = [row for row in rows if includes.search(row["line"] or "") and not _is_comment(work, texts, row)]
     uses.sort(key=lambda row: (row["path"], row["line_number"]))

@@ -66,7 +66,7 @@ def find_lines_with_calls(
         name_rows = run_searches(work, searches, notes)
     rows = [row for row in name_rows if row["type"] == "content" and not _is_prose(row)]
     rows = [row for row in rows if not path or row["path"] == path or row["path"].endswith(f"/{path}")]
-    texts = FileTexts(work.context)
+    texts = work.texts
     finding = _mentions(work, texts, name, locations, rows, [join_queries(searches)]) if rows else None
     return finding if finding is not None and finding.lists_uses else None
 
@@ -95,7 +95,7 @@ def find_by_form(
         # A line of a notebook's JSON may be a whole cell, with a call below the definition.
         or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
     ]
-    texts = FileTexts(work.context)
+    texts = work.texts
     code_rows = [row for row in other_rows if not _is_prose(row)]
     # A prototype in a header, or a further clause, is no use.
     declared_rows = [row for row in code_rows if _is_declaration(work, texts, row, name)]

@@ -89,7 +89,7 @@ def with_repository(work: Work, location: DefinitionLocation) -> str:
 def is_of_kind(work: Work, location: DefinitionLocation, noun: str) -> bool:
     """Return whether a definition is what a noun of a question says, by the words of its own line."""
     singular = singular_of(noun)
-    lines = FileTexts(work.context).lines(location.target, location.path)
+    lines = work.texts.lines(location.target, location.path)
     kind = kind_in_words(location.definition, lines, location.path)
     return not singular or singular == kind or (singular in _SYNONYMS and kind in _SYNONYMS[singular])
 

@@ -78,7 +78,7 @@ def find_definitions(
     left out. Adds the searches for symbols to `queries`, and why rows of any search are missing to `notes`.
     """
     container, simple = split_name(name)
-    texts = FileTexts(work.context)
+    texts = work.texts
     searches = make_queries(work, f"case:yes type:symbol /^{escape_regexp(simple)}$/")
     queries += searches
     location_set = _LocationSet()
@@ -319,7 +319,7 @@ def state_definitions(
 
     There must be at least one location. `queries` and `notes` are those of the search for them.
     """
-    texts = FileTexts(work.context)
+    texts = work.texts
     best = best_locations(locations)
     visible_locations = best[:MAX_NAMED]
     repositories = {location.target.repository.name for location in visible_locations}
@@ -366,7 +366,7 @@ def state_alias(
     work: Work, name: str, locations: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
 ) -> Finding | None:
     """Write where an alias of a type is defined and what it stands for; None unless one line has the whole of it."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     best = best_locations(locations)
     if len(best) != 1:
         return None

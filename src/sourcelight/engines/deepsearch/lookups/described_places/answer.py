@@ -52,7 +52,7 @@ def find_described_place(work: Work) -> Finding | None:
     if question is None or question.asks_callers:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     description = _description_of(work, question)
     if description is None:
         return None
@@ -93,7 +93,7 @@ def find_described_name(work: Work) -> str:
         return ""
     description = _description_of(work, question)
     candidate = None if description is None else _choose_definition(
-        work, FileTexts(work.context), description, question
+        work, work.texts, description, question
     )  # fmt: skip
     return "" if candidate is None else candidate.name
 

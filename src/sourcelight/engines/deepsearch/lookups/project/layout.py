@@ -69,7 +69,7 @@ def find_ci(work: Work, notes: list[str]) -> Finding | None:
     if target is None or not paths:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     by_service: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         service = next((name for form, name in _SERVICES.items() if re.search(form, path, re.IGNORECASE)), "")
@@ -106,7 +106,7 @@ def _state_directories(
         return None
 
     names = sorted(by_directory, key=lambda name: (-len(by_directory[name]), name))
-    texts = FileTexts(work.context)
+    texts = work.texts
     evidence = tuple(_first_line(texts, target, by_directory[name]) for name in names[:MAX_NAMED])
     headline = Statement(f"{text} {join_first([code(name) for name in names], MAX_NAMED)}", evidence)
     finding = Finding(headline, "layout", queries=[join_queries(queries)], notes=notes, heading="Directories")

@@ -183,7 +183,7 @@ def _order(path: str) -> tuple[bool, int, bool, int, str]:
 
 def find_overview(work: Work, notes: list[str]) -> Finding | None:
     """Return the first paragraph of each repository's README; None if none has one."""
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
     statements: dict[str, Statement] = {}
     has_readme = False
@@ -236,7 +236,7 @@ def find_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
     if subject is None:
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     queries: list[str] = []
     candidates: list[_Candidate] = []
     for order, document in enumerate(documents(work, notes, queries)):

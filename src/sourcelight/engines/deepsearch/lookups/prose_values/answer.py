@@ -115,7 +115,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
         further = [text for text in further if text == owner or text.lower() not in question.words]
         question = replace(question, names=(*question.names, *further))
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     matches = [item for item in _find(work, texts, question, queries, notes) if not _is_alias(item, owner, setting)]
     best = _best(question, [item for item in matches if item.is_whole])
     values = {item.binding.value for item in best}

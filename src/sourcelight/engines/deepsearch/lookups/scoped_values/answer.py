@@ -126,7 +126,7 @@ def find_scoped_value(
     if not bare or (not words and _MARKED.fullmatch(bare) is None):
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     lines = list(_lines_in_scope(work, texts, bare, words, queries, notes))
     # A file may be called as a literal in it: `SETTINGS` of settings.py.
     names = {word.lower() for word in words if not is_file_word(word)}
@@ -149,7 +149,7 @@ def find_declared_default(work: Work, name: str, queries: list[str], notes: list
     if not bare or (bare.isalpha() and bare.islower()):
         return None
 
-    texts = FileTexts(work.context)
+    texts = work.texts
     for member in (bare, f"_{bare}", f"m_{bare}", f"{bare}_"):
         lines = [line for line in _lines_in_scope(work, texts, member, (), queries, notes) if _may_declare(line)]
         finding = _state(work, texts, member, lines, queries, notes, is_default=True, is_declared=True)

@@ -31,7 +31,7 @@ def find_described_value(work: Work) -> Finding | None:
 
     queries: list[str] = []
     notes: list[str] = []
-    texts = FileTexts(work.context)
+    texts = work.texts
     lines = find_value_lines(work, texts, request, queries, notes)
     fitting = [fit for line in _with_aliases(lines) if (fit := fit_line(request, line)) is not None]
     best = [] if _is_repeated(work.inquiry.words, request, best := _best(fitting)) else best
