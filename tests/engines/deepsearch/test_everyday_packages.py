@@ -258,3 +258,55 @@ def test_modules_of_a_build_of_gradle(bobbin: LocalEngine) -> None:
 def test_other_questions_are_not_about_needs(question: str) -> None:
     lookup = read_lookup(question)
     assert lookup is None or lookup.kind not in {"needs", "dependencies"}, lookup
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "name", "group"),
+    [
+        ("What dev dependencies does the crate have?", "dependencies", "dependencies", "dev"),
+        ("Which npm dev dependencies does the docs site have?", "dependencies", "docs", "dev"),
+        ("are there any runtime dependencies at all?", "dependencies", "dependencies", ""),
+        ("What does the loom-core crate depend on besides serde?", "dependencies", "loom-core", ""),
+        ("which mux.js does this pin?", "dependency", "mux.js", ""),
+        ("does it need video.js itself, and which versions?", "dependency", "video.js", ""),
+        ("Is lodash shipped to users or only for development?", "dependency", "lodash", "dev"),
+        ("is `go-git` a direct or an indirect dependency?", "dependency", "go-git", "direct"),
+        ("which zstd library is in go.mod?", "dependency", "zstd", ""),
+        ("what's the peer dependency range for `focus-trap` in the core package?", "dependency", "focus-trap", "peer"),
+        ("Which criterion versions are fine?", "dependency", "criterion", ""),
+        ("what pulls in serde?", "dependency", "serde", ""),
+        ("Which exact version of serde ends up in the lock file?", "dependency", "serde", ""),
+        ("Which CMake must I have at the very least?", "runtime", "cmake", ""),
+        ("which modules does this build have?", "", "", ""),
+    ],
+)
+def test_other_ways_to_ask_are_read(question: str, kind: str, name: str, group: str) -> None:
+    lookup = read_lookup(question)
+    if lookup is None:
+        assert not kind
+        return
+    # A list is asked for by the name of its group.
+    list_name = lookup.owner if lookup.kind == "dependencies" else lookup.group
+    assert (lookup.kind, lookup.name, list_name) == (kind, name, group)
+
+
+def test_the_other_half_of_a_question_may_be_another_package() -> None:
+    """One of "Consul or etcd" isn't all that is asked."""
+    lookup = read_lookup("does the server depend on Consul or etcd?")
+    assert lookup is not None
+    assert (lookup.name, lookup.subject) == ("Consul", ("server", "etcd"))
+
+
+def test_a_condition_is_no_yes(spindle: LocalEngine) -> None:
+    lead = lead_of(spindle, "Is pywin32 needed on Python 3.12?")
+    assert not lead.startswith("Yes")
+
+
+def test_a_directory_that_is_asked_for_has_its_manifest(tmp_path_factory: pytest.TempPathFactory) -> None:
+    engine = _open(
+        tmp_path_factory,
+        "shed",
+        {"go.mod": "module shed\n\ngo 1.22\n", "docs/package.json": '{"devDependencies": {"vitepress": "^1.6.4"}}\n'},
+    )
+    lead = lead_of(engine, "Which npm dev dependencies does the docs site have?")
+    assert lead.startswith("`docs/package.json` lists 1 dependency (devDependencies): `vitepress`")

@@ -65,7 +65,7 @@ _CONDITION = re.compile(r"under the condition|`[^`]*;[^`]*`|\(target ")
 
 def _find_condition(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     """Return the line that lists a package if it says when the package is needed."""
-    finding = find_dependency(work, PackageQuestion(lookup.name, lookup.owner, asks="listed"), notes)
+    finding = find_dependency(work, PackageQuestion(lookup.name, lookup.owner, asks="condition"), notes)
     return finding if finding is not None and _CONDITION.search(finding.headline.text) is not None else None
 
 

@@ -80,7 +80,7 @@ class PackageQuestion:
     group
         The list that is meant, such as ``dev`` or ``runtime``; empty for any.
     asks
-        ``version``, ``listed``, ``use`` or ``need``.
+        ``version``, ``listed``, ``use``, ``need`` or ``condition``.
     is_free, subject
         Whether the question has a subject of no form, so that "Yes" and "No" may answer something else; and the words
         of that subject, such as ``listener``, by which one of several manifests may be chosen.
@@ -282,7 +282,8 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
     if re.match(r"\W*(?:does|do|is|are|did)\b", work.inquiry.question, re.IGNORECASE) is None:
         return False
     # "Is it needed to run, or only for tests?" has no yes and no no.
-    if match.manifest.rank > 1 or question.subject or " or " in work.inquiry.question:
+    # "Is it needed on Python 3.12?" is answered by the condition that the line has.
+    if match.manifest.rank > 1 or question.subject or " or " in work.inquiry.question or question.asks == "condition":
         return False
     list_name = match.requirement.group
     is_of_versions = _VERSIONS_ALONE.search(list_name) is not None

@@ -68,7 +68,9 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     candidates = [
         manifest
         for manifest in list_manifests(work, texts, notes, queries, READ_WHOLE)
-        if manifest.rank <= 1 or _ALWAYS_NEEDED.search(manifest.path) is not None
+        if manifest.rank <= 1
+        or _ALWAYS_NEEDED.search(manifest.path) is not None
+        or (owner and manifest.directory.lower() == owner.lower())
     ]
     selected = _of_package(work, candidates, owner)
     if not selected or (owner and not any(_requirements(manifest) for manifest in selected)):

@@ -43,7 +43,7 @@ _WITHOUT_AUXILIARY = frozenset(
 _SUBJECT_NOUNS_TEXT = """
 project projects repo repository codebase code build builds app application tool program library package packages crate
 crates gem module plugin thing chart part component workspace manifest subproject root member parts end file
-top-level main whole wrapper sub subpackage sub-package
+top-level main whole wrapper sub subpackage sub-package site website folder directory
 """
 _SUBJECT_NOUNS = frozenset(_SUBJECT_NOUNS_TEXT.split())
 _COUNTED_THINGS = frozenset(["dependencies", "deps", "crates", "gems", "requirements", "third-party", "external"])
@@ -56,7 +56,7 @@ included ship ships rest sit sits expect expects upon top against import imports
 allows allowed support supports supported permit permits permitted fetch fetches fetched carry carries take takes ask
 asks download downloads get
 targeted written come comes make
-making have get pinned locked fixed insisted tested
+making get pin pins pinned lock locks locked fixed insisted tested specify specifies call calls resolve resolves
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
 _NEED_VERBS = frozenset(
@@ -86,6 +86,9 @@ _GROUP_WORDS = {
     "optionally": "optional", "build-time": "build", "compile-time": "build",
 }  # fmt: skip
 """Words for the purpose of a list. What is needed at run time is in the list without a name."""
+_DETERMINERS = frozenset(["the", "this", "our", "its", "that", "your"])
+_OF_DOCS, _SITES = frozenset(["docs", "documentation"]), frozenset(["site", "website", "folder", "directory"])
+"""Words for a directory of documents with a manifest of its own: "the docs site"."""
 _SYSTEMS = {
     "windows": "windows", "linux": "linux", "macos": "macos", "mac": "macos", "osx": "macos", "unix": "unix",
     "ios": "ios", "android": "android", "wasm": "wasm", "webassembly": "wasm", "freebsd": "freebsd",
@@ -142,7 +145,8 @@ _POSSESSIVE = re.compile(
     re.IGNORECASE,
 )
 _HAS_ANY = re.compile(
-    r"(?:does|do) (?:the )?(?P<owner>[\w@./-]{2,80})(?: (?:chart|package|crate|module|gem|library|plugin|project))? "
+    r"(?:does|do) (?:the )?`?(?P<owner>[\w@./-]{2,80})`?"
+    r"(?: (?:chart|package|crate|module|gem|library|plugin|project))? "
     r"(?:have|need|require|declare|list|pull in|depend on) any "
     r"(?:(?:third[ -]party|external|runtime|direct|other) ){0,2}"
     r"(?:dependencies|deps|sub-?charts?|packages|libraries|crates|gems)",
@@ -282,9 +286,15 @@ def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | No
 def _classify(tokens: Sequence[str]) -> _Words:
     """Sort the words of a question into what they say."""
     read = _Words(set(), set(), [])
-    for token in tokens:
+    previous = ""
+    for index, token in enumerate(tokens):
         word = token.lower().removesuffix("'s")
-        if word in _GROUP_WORDS:
+        before, previous = previous, word
+        if word in _SUBJECT_NOUNS and before in _DETERMINERS:
+            continue  # "this build" builds nothing
+        if word in _OF_DOCS and [*tokens, ""][index + 1].lower() in _SITES:
+            read.unknown.append(token)
+        elif word in _GROUP_WORDS:
             read.groups.add(_GROUP_WORDS[word])
         elif word in _SYSTEMS:
             read.systems.add(_SYSTEMS[word])
@@ -316,7 +326,8 @@ def _read_version(tokens: Sequence[str]) -> NeedQuestion | None:
     # `packages` reads "which version of X", which an action or a lock file may answer, too.
     read.has_version_word = read.has_version_word or tokens[0].lower() in _VERSION_WORDS
     # "Which states can the wheel have" asks for kinds of a thing.
-    is_asked = following in _AUXILIARIES | _WITHOUT_AUXILIARY and read.has_verb and tokens[-1].lower() != "have"
+    has_verb = read.has_verb or re.search(r"\bmust (?:i|we|you|one) have$", " ".join(tokens).lower()) is not None
+    is_asked = following in _AUXILIARIES | _WITHOUT_AUXILIARY and has_verb
     if not is_asked or len(read.unknown) > 1 or read.systems:
         return None
     return _of_name(match["name"], read, extreme)

@@ -14,29 +14,8 @@ from dataclasses import dataclass
 from sourcelight.engines.deepsearch.question.lookups.build_grammar import NAME, NOUN, PACKAGE
 
 _MAX_WORDS, _MAX_NAME_WORDS = 30, 3
-_AUXILIARIES = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "does",
-        "do",
-        "did",
-        "can",
-        "could",
-        "should",
-        "must",
-        "will",
-        "has",
-        "have",
-        "get",
-        "gets",
-        "would",
-    ]
-)
+_AUXILIARIES_TEXT = "is are was were be been does do did can could should must will has have get gets would"
+_AUXILIARIES = frozenset(_AUXILIARIES_TEXT.split())
 _ARTICLES = frozenset(["a", "an", "the", "its", "our", "their", "any", "some", "this", "these"])
 _VERSION_WORDS = frozenset(["version", "versions", "release", "releases", "range", "constraint", "constraints"])
 _ADJECTIVES_TEXT = """
@@ -52,13 +31,14 @@ build builds built compiled applied run runs allow allows accept accepts support
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
 _PREPOSITIONS_TEXT = """
-on upon of for in by at to from with as against via during when while within inside under that which where
+on upon of for in by at to from with as against via during when while within inside under that which where or
 """
 _PREPOSITIONS = frozenset(_PREPOSITIONS_TEXT.split())
 _VAGUE_TEXT = """
 it this that they we you here there project repo repository package library crate gem module code app application tool
 program main own only still actually really also currently directly now least itself dependency dependencies
 requirement requirements build-time time compile compilation runtime-only default suite suites run running
+fine ok okay acceptable possible good valid ends up users user people consumers
 """
 _VAGUE = frozenset(_VAGUE_TEXT.split())
 """Words of a subject that choose no manifest."""
@@ -69,10 +49,10 @@ _GROUPS = {
 }  # fmt: skip
 """Words for the purpose of a list."""
 _OF_DEPENDENCY = re.compile(
-    r"\b(?:dependenc|requirement|requir|need|used|listed|install|optional|indirect|bundled|extra\b)"
+    r"\b(?:dependenc|requirement|requir|need|used|listed|install|optional|indirect|bundled|shipped|extra\b)"
 )
 _AND_VERSION = re.compile(
-    r",? (?:and|and if so|if so),? (?:(?:in|at|with) )?(?:which|what) (?:version|range)"
+    r",? (?:and|and if so|if so),? (?:(?:in|at|with) )?(?:which|what) (?:versions?|ranges?)"
     r"(?: (?:of it|does it use|is it))?$",
     re.IGNORECASE,
 )
@@ -267,8 +247,90 @@ def _make(name_tokens: Sequence[str], rest: Sequence[str], asks: str) -> FreePac
     return FreePackageQuestion("-".join(bare), asks, next(iter(groups)) if len(groups) == 1 else "", subject)
 
 
+_MARKED_NAME = rf"`?(?:{NAME})`?"
+"""A name, which the reader of a question may have put between backquotes."""
+_PACKAGE_NOUN = r"(?:packages?|librar(?:y|ies)|crates?|gems?|modules?|clients?|drivers?|bindings?|sdks?)"
+_LIST_NOUN = (
+    r"(?:(?:runtime|external|third[- ]party|direct|dev|development|test|optional|peer|build) )*(?:dependencies|deps)"
+)
+_HOLDER_NOUN = r"(?:package|crate|module|gem|chart|project|library|app)"
+_RANGE_OF = (
+    r"(?:what(?:'s| is)|which is) the (?:(?:semver|version|dependency|allowed) )*(?:(?P<group>peer|dev|optional) )?"
+    r"(?:(?:semver|version|dependency|allowed) )*(?:range|version|constraint|requirement)s? (?:for|of|on)"
+)
+_ON_RUNTIME = (
+    r"(?:on|for|with|under) (?:an? )?(?:(?:old|older|new|newer|recent|all|every|any) )?(?:python|node|php|ruby)s? ?"
+    r"[\d.+x<>=]*(?: versions?)?(?: (?:too|only|and (?:later|newer|up|older)))?"
+)
+_REPHRASED = (
+    # "Are there any runtime dependencies at all", "is it dependency-free"
+    (
+        rf"(?:are there|has it(?: got)?|does it have) (?:any|zero|no) (?P<list>{_LIST_NOUN})(?: at all)?",
+        "does it have {list}",
+    ),
+    (r"is (?:it|this) (?:dependency[- ]free|free of dependencies)", "does it have dependencies"),
+    (rf"any dependency on (?P<name>{_MARKED_NAME})", "is there a dependency on {name}"),
+    # "Is X a direct or an indirect dependency", "is X direct or transitive"
+    (
+        (
+            rf"is (?P<name>{_MARKED_NAME}) (?:an? )?(?:direct|declared)(?: dependency)?,? or (?:is it )?(?:an? |only )*"
+            r"(?:indirect|transitive)(?: (?:one|dependency))?"
+        ),
+        "is {name} a direct dependency",
+    ),
+    (r"(?:what|who) (?:pulls|brings|drags) in (?:the )?`?(?P<name>(?-i:[a-z][a-z\d.@/-]+))`?", "which {name} is used"),
+    (
+        r"what (?:comes?|gets? installed|is installed|do i get) with (?:the )?(?P<name>[\w-]+) extra",
+        "which packages does the {name} extra install",
+    ),
+    # "Which zstd library is in go.mod"
+    (
+        rf"(?:which|what) (?P<name>{_MARKED_NAME}) {_PACKAGE_NOUN} is in (?:the )?(?P<file>[\w./-]+)",
+        "which version of {name} is in {file}",
+    ),
+    (
+        rf"what does (?:the )?lock[- ]?file (?:say about|have for|pin for) (?P<name>{_MARKED_NAME})",
+        "which version of {name} is in the lock file",
+    ),
+    # "What is the peer dependency range for X in the Y package"
+    (
+        rf"{_RANGE_OF} (?P<name>{_MARKED_NAME}) (?:in|of) (?:the )?(?P<owner>[\w@./-]+)(?: {_HOLDER_NOUN})?",
+        "which version of {name} does the {owner} package list{group}",
+    ),
+    (rf"{_RANGE_OF} (?P<name>{_MARKED_NAME})", "which version of {name} is used{group}"),
+    # "Is tomli needed on Python 3.12"
+    (
+        rf"is (?P<name>{_MARKED_NAME}) (?:(?:only|still|even) )?(?:needed|required|installed|used) {_ON_RUNTIME}",
+        "under which conditions is {name} needed",
+    ),
+)
+"""Other ways to ask, and the forms that are read."""
+_BESIDES = re.compile(
+    rf",? (?:besides?|other than|apart from|aside from|except(?: for)?|beyond|in addition to|not counting) "
+    rf"(?:the )?{_MARKED_NAME}(?: itself)?$",
+    re.IGNORECASE,
+)
+"""A package at the end that an answer may leave out: a list has it all the same."""
+
+
+def rephrase(words: str) -> str:
+    """Write a question about packages in the form that is read for it; others stay as they are."""
+    for pattern, form in _REPHRASED:
+        match = re.fullmatch(pattern, words, re.IGNORECASE)
+        if match is not None:
+            groups = {name: text or "" for name, text in match.groupdict().items()}
+            if groups.get("group"):
+                groups["group"] = f" as a {groups['group']} dependency"
+            return form.format(**groups)
+    return _BESIDES.sub("", words) if _DEPENDS.search(words) is not None else words
+
+
+_DEPENDS = re.compile(
+    r"^(?:what|which) .*\b(?:depends? (?:up)?on|dependencies|need|require|pull in|install)\b", re.IGNORECASE
+)
 _ALTERNATIVE = re.compile(
-    r"(?:\s+no matter what)?,?\s+or\s+(?:is\s+(?:it|that)\s+|are\s+they\s+|only\s+|just\s+|merely\s+)?[\w\s-]{1,60}$",
+    r"(?:\s+no matter what)?,?\s+or\s+(?=(?:is|are|only|just|merely|not|optional\w*|for|in|an?|dev\w*|tests?|runtime"
+    r"|peer|direct|indirect|transitive\w*|vendored|bundled|does|do|something|build\w*|required|nice)\b)[\w\s-]{1,60}$",
     re.IGNORECASE,
 )
 """The other half of "is it needed to run, or only for tests": the line that lists a package decides."""

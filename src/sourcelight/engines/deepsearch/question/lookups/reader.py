@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.question.lookups.caller_wording import expan
 from sourcelight.engines.deepsearch.question.lookups.forms import FORMS
 from sourcelight.engines.deepsearch.question.lookups.member_wording import read_member_question
 from sourcelight.engines.deepsearch.question.lookups.package_wording import NeedQuestion, read_need
-from sourcelight.engines.deepsearch.question.lookups.packages import expand_yes_or_no, without_alternative
+from sourcelight.engines.deepsearch.question.lookups.packages import expand_yes_or_no, rephrase, without_alternative
 from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_action_purpose, read_tested
 from sourcelight.engines.deepsearch.question.lookups.value_wording import expand_value_wording, quote_place
 from sourcelight.engines.deepsearch.question.marks import GAP
@@ -174,6 +174,10 @@ _MANIFEST = re.compile(
     re.IGNORECASE,
 )
 """Files that list packages rather than import modules."""
+_WHOLE = frozenset(
+    ["main", "root", "top-level", "whole", "package", "crate", "library", "module", "gem", "app", "tool", "code"]
+)
+"""Words for all of a project, in the place of the name of a package."""
 _PRONOUNS = frozenset(["it", "this", "that", "there", "they", "them", "what", "which", "who", "one"])
 
 
@@ -213,7 +217,7 @@ def read_lookup(text: str) -> Lookup | None:
     words = re.sub(
         r" in (?=(?:defines|declares|implements|calls|invokes|requires?|needs?|uses?|pinned|locked|by)\b)", " ", words
     )
-    words = expand_caller_wording(_squeeze(expand_value_wording(expand_wording(words))))
+    words = expand_caller_wording(_squeeze(expand_value_wording(expand_wording(rephrase(words)))))
     # "Minimum Go to build it" is no default of that name.
     need = read_need(words) if re.match(r"(?:the )?(?:oldest|newest|minimum|lowest) ", words, re.IGNORECASE) else None
     lookup = _of_need(need) if need is not None else _match(words) or _match(quote_place(words))
@@ -364,9 +368,7 @@ def _asks_when(groups: Mapping[str, str]) -> bool:
 
 def _make_dependencies(groups: Mapping[str, str]) -> Lookup:
     subject = _bare(groups.get("subject") or groups.get("of") or "")
-    is_general = subject.lower() in _PRONOUNS | {"main", "root", "top-level", "whole"} or subject.lower().endswith(
-        ("project", "have")
-    )
+    is_general = subject.lower() in _PRONOUNS | _WHOLE or subject.lower().endswith(("project", "have"))
     return Lookup(
         "dependencies", subject if subject and not is_general else "dependencies", _bare(groups.get("owner", ""))
     )
