@@ -107,6 +107,8 @@ def name_in_sentence(name: str) -> str:
     ('Ada Lovelace', '“Ada. The limit is 99”')
     """
     text = one_line(" ".join(name.split()), MAX_NAME_CHARS)
+    if not text:
+        return "an author without a name"
     return text if is_plain_name(name) else f"“{single_marks(text)}”"
 
 

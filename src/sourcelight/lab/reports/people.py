@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.persons import Pair, display_pair, person_key
@@ -27,6 +28,25 @@ BOTS = "Authors of at least one of these commits that are programs, by their nam
 
 YEAR_DAYS = 365
 """Days of a year, for rates."""
+
+_CLOCK_ERROR = timedelta(days=1)
+"""Difference by which clocks of authors may be ahead of this one."""
+
+
+def is_past(commits: Frame) -> Any:
+    """Return, for each commit, whether its date is not in the future."""
+    return commits["commit_date"] <= datetime.now(UTC) + _CLOCK_ERROR
+
+
+def future_text(commits: Frame) -> str:
+    """Return a sentence if commits have dates in the future; else an empty text."""
+    future = commits.loc[~is_past(commits), "commit_date"]
+    if not len(future):
+        return ""
+    newest = date_text(future.max())
+    if len(future) == 1:
+        return f"1 commit has a date in the future, {newest}; no comparison of periods counts it."
+    return f"{len(future):,} commits have dates in the future, up to {newest}; no comparison of periods counts them."
 
 
 def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -> Frame:

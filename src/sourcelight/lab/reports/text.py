@@ -290,7 +290,8 @@ def namesake_texts(counts: Sequence[tuple[tuple[str, str], int]], total: int, li
     first_names = [name for (_, name), _ in counts[:limit]]
     texts = []
     for name in dict.fromkeys(first_names):
-        if first_names.count(name) > 1:
+        # Authors without a name have nothing in common.
+        if name.strip() and first_names.count(name) > 1:
             commits = [count for (_, other_name), count in counts if other_name == name]
             share = share_text(sum(commits) / total)
             shown_name = name_in_sentence(name)

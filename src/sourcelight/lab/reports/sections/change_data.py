@@ -14,6 +14,7 @@ from sourcelight.lab.reports.answers import limit_to_changes, without_rules
 from sourcelight.lab.reports.files import AUTHORED, add_file_kinds, changed_files, count_by_kinds, is_written
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter
+from sourcelight.lab.reports.people import is_past
 from sourcelight.lab.reports.progress import ReportProgress
 
 if TYPE_CHECKING:
@@ -168,10 +169,10 @@ def earlier_people(code: Client, stages: ReportProgress, request: ChangeRequest)
 def commits_before(code: Client, stages: ReportProgress, request: ChangeRequest, data: ChangeData) -> Frame | None:
     """Return counted commits of a period before base, as long as the one from base to the newest commit.
 
-    None without such a period. If base has commits that head lacks, the others are no work since base: those of a major
-    version, over years, would be compared with the day between two releases.
+    None without such a period, or with a date in the future. If base has commits that head lacks, the others are no
+    work since base: those of a major version, over years, would be compared with the day between two releases.
     """
-    newest = data.commits["commit_date"].max() if len(data.commits) else None
+    newest = data.commits["commit_date"].max() if is_past(data.commits).all() else None
     if data.undone or data.base_date is None or newest is None or not newest > data.base_date:
         return None
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from sourcelight.core.markup import count_of, join_words, name_in_sentence, plural
 from sourcelight.lab.reports.history import line_metrics
 from sourcelight.lab.reports.model import Frame, Metric
-from sourcelight.lab.reports.people import JOINED, PEOPLE, people_before_metric, unify_names
+from sourcelight.lab.reports.people import JOINED, PEOPLE, future_text, people_before_metric, unify_names
 from sourcelight.lab.reports.sections.change_data import count_symbols
 from sourcelight.lab.reports.sections.changelog import KINDS
 from sourcelight.lab.reports.text import (
@@ -169,6 +169,7 @@ def write_introduction(
         _kinds_text(log),
         _symbols_text(api),
         _comparison_text(ends, commits, before),
+        future_text(commits),
     )
     return [sentence for sentence in sentences if sentence]
 

@@ -17,6 +17,7 @@ from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter
 from sourcelight.lab.reports.people import (
     YEAR_DAYS,
     Turnover,
+    is_past,
     keys_of,
     turnover,
     unify_names,
@@ -129,8 +130,12 @@ def compare_with_earlier(
 ) -> Turnover | None:
     """Compare the people of the period with the people of an equally long period before; of all history, its last year.
 
-    None where nothing can be before.
+    Commits with dates in the future count in neither, because a wrong clock would move both. None where nothing can be
+    before.
     """
+    commits = commits[is_past(commits)]
+    if not len(commits):
+        return None
     start = date_bound(all_commits, "after")
     if start is None:
         end = commits["commit_date"].max()

@@ -9,7 +9,7 @@ from typing import Any
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.reports.files import is_written
 from sourcelight.lab.reports.model import Frame
-from sourcelight.lab.reports.people import Turnover
+from sourcelight.lab.reports.people import Turnover, future_text
 from sourcelight.lab.reports.text import (
     compare_commits,
     date_text,
@@ -53,6 +53,7 @@ def write_introduction(
         _top_authors_text(commits),
         _places_text(files),
         _comparison_text(compared, is_full_history=is_full_history),
+        future_text(commits),
         stale_text(newest),
     ]
     return [sentence for sentence in sentences if sentence]
