@@ -84,3 +84,32 @@ def test_a_renamed_directory_is_followed(tmp_path_factory: pytest.TempPathFactor
     assert lead_of(engine, "who added ismillstone").startswith("`src/isMillStone.js` was added by Cyd on ")
     assert lead_of(engine, "Is anyone still working on it?").startswith("The last commit is “Oat” by Cyd on ")
     assert lead_of(engine, "How long has this project been around?").startswith("The first commit is “Rye” by Ada on ")
+
+
+@pytest.fixture(scope="module")
+def loft(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    root = tmp_path_factory.mktemp("loft")
+    repo = RepositoryBuilder(root / "loft")
+    repo.commit({".github/workflows/rye.yml": "on: push\n" * 9, "_grist/version.py": "A = 1\n"}, "Start", author=ADA)
+    repo.commit({".github/workflows/rye.yml": None, ".github/workflows/rye.yaml": "on: push\n" * 9}, "Same", author=BOB)
+    repo.commit(
+        {"ipk/ipk.go": "package ipk\n", "oat/oat.go": "package oat\n"}, "feat: support for ipk packages", author=CYD
+    )
+    repo.commit({".github/workflows/rye.yaml": None, "_grist/version.py": None}, "Drop both", author=CYD)
+    return open_engine([repo.path], index=root / "index", workers=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("When was the rye workflow removed?", "`.github/workflows/rye.yaml` was removed by Cyd on "),
+        ("When was grist/version.py deleted?", "`_grist/version.py` was removed by Cyd on "),
+        ("since when can it build ipk?", "`ipk` was added by Cyd on "),
+    ],
+)
+def test_former_files_and_words_mean_a_path(loft: LocalEngine, question: str, start: str) -> None:
+    assert lead_of(loft, question).startswith(start)
+
+
+def test_a_word_means_a_directory_only_if_the_commit_says_so(loft: LocalEngine) -> None:
+    assert "`oat` was added by" not in lead_of(loft, "since when can it build oat?")

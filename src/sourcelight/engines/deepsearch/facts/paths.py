@@ -276,6 +276,11 @@ class PathNames:
 
         ending = f"/{path}".encode()
         former = [(name, past) for name, paths in self._past.items() for past in paths if past.endswith(ending)]
+        if not former and "/" in path:
+            # People leave out a sign before the name of a directory: `pip_api/version.py` is in `_pip_api`.
+            endings = tuple(f"{sign}{path}".encode() for sign in "_.-")
+            former = [(name, past) for name, paths in self._past.items() for past in paths if past.endswith(endings)]
+            former = former if len({past for _, past in former}) == 1 else []
         having = tuple(sorted({name for name, _ in former}))
         distinct = {past for _, past in former}
         if len(distinct) == 1:

@@ -78,6 +78,9 @@ stopped (?:using|shipping|having|providing|including|offering)
     "UNSUPPORT": r"""
 stop(?:ped)? supporting|end(?:ed)? support for|quit supporting|cease[ds]? to support|drop(?:ped)? support for
 """,
+    "DO": r"""
+build|handle|read|write|parse|produce|make|create|output|speak|understand|generate|support|export|import|emit|accept
+""",
     "TOUCH": r"""
 (?:touch|chang|edit|modif|updat|work|tweak|alter|commit|fiddl|mess|revis)\w*(?: (?:on|to|with|in))?
 """,
@@ -135,7 +138,9 @@ SINCE (?:do|does|did|has|have) PEOPLE (?:have|had|support(?:ed)?|used?|offer|shi
 when was X added
 SINCE (?:IS) there (?:been )?X => when was X added
 SINCE (?:IS) X (?:been )?(?:in|there|around|available|supported|possible|part of \\S+|in use) => when was X added
+since when (?:can|could|does|do) PEOPLE (?:be able to )?DO X => when was X added
 since when (?:can|could|does|do|is|are) (?:PEOPLE (?:be able to )?)?X => when was X added
+WHEN (?:IS) FILE (?:split|spun|broken|factored|carved) (?:off|out) => when was FILE added
 WHEN did PEOPLE (?:(?:start|begin) using|switch to|move to|upgrade to|go to|get to|adopt) NAME VERSION => \
 when was NAME updated to VERSION
 WHEN did PEOPLE (?:bump|upgrade|update|raise|move|switch) X to Y => when was X updated to Y
@@ -149,7 +154,7 @@ who (?:maintains|owns|develops) most of X => who wrote most of X
 WHO CONTRIBUTED X => WHO added X
 whose (?:idea|work|doing|contribution|brainchild|baby|fault|code) (?:IS) (?:it to add )?X => who added X
 """
-"""A form and its rewriting a line. X and Y stand for subjects, OLD, NEW and NAME for single words."""
+"""A form and its rewriting a line. X and Y stand for subjects, OLD, NEW, NAME and FILE for single words."""
 _RELEASE_FORMS_TEXT = """
 (?:in )?RELEASE (?:first|originally) (?:had|has|contained|included|shipped(?: with)?|came with|got|supported) X => \
 who added X
@@ -175,6 +180,7 @@ _SLOTS = {
     "OLD": r"(?P<old>\S+)",
     "NEW": r"(?P<new>\S+)",
     "NAME": r"(?P<name>\S+)",
+    "FILE": r"(?P<file>`?[\w./-]{1,80}\.\w{1,10}`?)",
     "VERSION": r"(?P<version>v?\d[\w.+-]*)",
 }
 _MADE = (
@@ -210,7 +216,7 @@ _ASKED_AGAIN = re.compile(
     r"(?:\s+(?:was|were|did|is|has|have)(?:\s+(?:that|it|this|they|them|the\s+\w+))?(?:\s+(?:been|first))?"
     r"(?:\s+(?:added|done|made|introduced|written|created|committed|removed|dropped|changed|renamed|happen(?:ed)?"
     r"|land(?:ed)?|come\s+(?:in|about)|merged|gone?|appear|show\s+up))?"
-    r"|\s+(?:added|did|made|wrote|introduced|created|removed|dropped|changed|committed|renamed)"
+    r"|\s+(?:added|did|made|wrote|built|implemented|introduced|created|removed|dropped|changed|committed|renamed)"
     r"(?:\s+(?:it|that|this|them|so))?)?[\s?.!]*$",
     re.IGNORECASE,
 )

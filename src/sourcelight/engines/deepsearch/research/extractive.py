@@ -27,7 +27,12 @@ from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
 from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit, spellings_of_project
 from sourcelight.engines.deepsearch.lookups.project.releases import find_first_tag
-from sourcelight.engines.deepsearch.lookups.project.subject_paths import name_subject_path, names_kind_of_path
+from sourcelight.engines.deepsearch.lookups.project.subject_paths import (
+    name_subject_paths,
+    name_word_path,
+    names_kind_of_path,
+    says_addition,
+)
 from sourcelight.engines.deepsearch.places.name_marks import mark_names
 from sourcelight.engines.deepsearch.question.event_wording import event_of_release, expand_event_wording
 from sourcelight.engines.deepsearch.question.request import FactRequest
@@ -250,9 +255,21 @@ _SUBJECT = re.compile(
 
 def _count_of_path(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
     """Answer a question for a person or a date by the history of the file or directory that it describes."""
-    with_path = name_subject_path(inquiry)
-    result = count(with_path, emit) if with_path is not None else None
-    return result if result is not None and _is_stated(result) else None
+    results = [result for item in name_subject_paths(inquiry) if _is_stated(result := count(item, emit))]
+    if len(results) > 1:
+        # A file that got another ending was removed under the last one.
+        results = [result for result in results if _REMOVED_BY.search(_first_text(result.draft)) is not None]
+    if results:
+        return results[0] if len(results) == 1 else None
+
+    of_word = name_word_path(inquiry)
+    if of_word is None:
+        return None
+    of_path = count(of_word[0], emit)
+    return of_path if _is_stated(of_path) and says_addition(_first_text(of_path.draft), of_word[1]) else None
+
+
+_REMOVED_BY = re.compile(r"` was removed by ")
 
 
 def _is_stated(result: FactsDraft) -> bool:
@@ -262,8 +279,12 @@ def _is_stated(result: FactsDraft) -> bool:
 
 def _says_none(draft: Draft) -> bool:
     """Return whether a draft begins with a sentence that no commit did something: one may still say that it did."""
+    return _first_text(draft).startswith("No commit")
+
+
+def _first_text(draft: Draft) -> str:
     first = draft.parts[0] if draft.parts else None
-    return isinstance(first, Paragraph) and first.text.startswith("No commit")
+    return first.text if isinstance(first, Paragraph) else ""
 
 
 def _needs_code(request: FactRequest | None, inquiry: ResearchRequest) -> bool:

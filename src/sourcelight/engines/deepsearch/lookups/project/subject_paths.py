@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.lookups.project.commit_subjects import WORD,
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
-_MAX_WORDS = 6
+_MAX_WORDS, _MAX_ENDINGS = 6, 3
 _VERBS = (
     r"(?:add|creat|introduc|implement|chang|remov|delet|renam|edit|touch|modif|updat|start|rewr|mov)\w*|wr(?:ote|itten)"
     r"|built"
@@ -36,7 +36,7 @@ _OF_WHOLE = re.compile(r"\b(?:most|last|latest|newest|recent|owns|maintains|firs
 _DETERMINER = re.compile(r"^(?:the|a|an|our|its|this|that|their|your)\s+", re.IGNORECASE)
 _GENERIC_TEXT = """
 file script module directory folder dir package crate class code source header component document doc page gem
-implementation library logic part stuff subpackage subproject project
+implementation library logic part stuff subpackage subproject project shim
 """
 _GENERIC = frozenset(map(stem_of, _GENERIC_TEXT.split()))
 """Nouns for files and directories, which their names needn't have."""
@@ -64,29 +64,81 @@ _WORKFLOWS = re.compile(
 _DIRECTORIES_OF_ROLES = ("", ".github/", "docs/", "doc/")
 
 
-def name_subject_path(inquiry: ResearchRequest) -> ResearchRequest | None:
-    """Return a question for a person or a date with the path that its subject describes; None if no single one fits."""
+def name_subject_paths(inquiry: ResearchRequest) -> list[ResearchRequest]:
+    """Return a question for a person or a date with the path that its subject describes; empty if no single one fits.
+
+    A former file may have had several endings, such as ``.yml`` and ``.yaml``: each of them makes a question.
+    """
     # A word in back quotes is a name, as the only word of a question is, and no text to look for.
     text = re.sub(r"`([\w-]+)`", r"\1", inquiry.words.strip().rstrip(" ?.!"))
     if "`" in text or '"' in text:
-        return None
+        return []
 
     match = next((fitting for form in _FORMS if (fitting := form.fullmatch(text)) is not None), None)
     if match is None:
-        return None
+        return []
 
     subject = _DETERMINER.sub("", match["subject"].strip())
     paths = PathNames(inquiry)
-    path = _path_of_role(subject, paths) or _path_of_words(
-        subject,
-        _paths_of(paths, is_past=_PAST.search(text) is not None),
-        may_be_one_word=_OF_WHOLE.search(match["before"] + (match.groupdict().get("after") or "")) is not None,
+    is_past = _PAST.search(text) is not None
+    path_of_role = _path_of_role(subject, paths)
+    fitting_paths = (
+        [path_of_role]
+        if path_of_role
+        else _paths_of_words(
+            subject,
+            _paths_of(paths, is_past=is_past),
+            may_be_one_word=_OF_WHOLE.search(match["before"] + (match.groupdict().get("after") or "")) is not None,
+            is_past=is_past,
+        )
     )
-    if not path:
+    # A directory is told by its slash; between quotation marks it would be a text, as a former path is.
+    is_bare = re.compile(r"[\w./-]+")
+    names = [
+        path if path.endswith("/") or (is_past and is_bare.fullmatch(path) is not None) else code(path)
+        for path in fitting_paths
+    ]
+    return [inquiry.with_words(f"{match['before']}{name}{match.groupdict().get('after') or ''}") for name in names]
+
+
+def name_word_path(inquiry: ResearchRequest) -> tuple[ResearchRequest, str] | None:
+    """Return a question for when one word was added, with the path that is called so, and that word; None for others.
+
+    The commit that added the path answers only if its subject names the word, too: see `says_addition`.
+    """
+    match = _WORD_ADDED.fullmatch(re.sub(r"`([\w-]+)`", r"\1", inquiry.words.strip().rstrip(" ?.!")))
+    paths = PathNames(inquiry)
+    if match is None or match["subject"].lower() in _GENERIC_TEXT.split():
         return None
-    # A directory is told by its slash; between quotation marks it would be a text.
-    name = path if path.endswith("/") else code(path)
-    return inquiry.with_words(f"{match['before']}{name}{match.groupdict().get('after') or ''}")
+
+    word = match["subject"].lower()
+    candidates = _paths_of(paths, is_past=False)
+    called = [path for path in candidates if rank_of(path) <= 1 and not _OF_TESTS.search(path)]
+    called = [path for path in called if _without_ending(path).rpartition("/")[2].lower() == word]
+    depth = min((path.rstrip("/").count("/") for path in called), default=0)
+    first = [path for path in called if path.rstrip("/").count("/") == depth]
+    if len(first) != 1:
+        return None
+    path = first[0] if first[0].endswith("/") else code(first[0])
+    return inquiry.with_words(f"{match['before']}{path}{match.groupdict().get('after') or ''}"), word
+
+
+_WORD_ADDED = re.compile(
+    r"(?P<before>(?:who|when) (?:was |were )?(?:added |introduced |implemented )?)(?P<subject>[A-Za-z][\w-]{2,40})"
+    r"(?P<after>(?: (?:added|introduced|implemented))?)",
+    re.IGNORECASE,
+)
+_ADDS = re.compile(r"\b(?:add|support|introduc|implement|initial|new|creat|feat)\w*\b", re.IGNORECASE)
+_QUOTED_SUBJECT = re.compile(r"in commit “(?P<subject>[^”]{1,300})”")
+
+
+def says_addition(sentence: str, word: str) -> bool:
+    """Return whether the subject of the commit that a sentence quotes says that it adds a thing called by a word."""
+    match = _QUOTED_SUBJECT.search(sentence)
+    is_of_word = match is not None and re.search(
+        rf"(?<![\w-]){re.escape(word)}(?![\w-])", match["subject"], re.IGNORECASE
+    )
+    return match is not None and bool(is_of_word) and _ADDS.search(match["subject"]) is not None
 
 
 def names_kind_of_path(text: str) -> bool:
@@ -136,13 +188,16 @@ def _path_of_role(subject: str, paths: PathNames) -> str:
     return ""
 
 
-def _path_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word: bool) -> str:
-    """Return the only path whose name, with those of directories above it, has all words of a description."""
+def _paths_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word: bool, is_past: bool) -> list[str]:
+    """Return the only path whose name, with those of directories above it, has all words of a description.
+
+    Of former files, those that differ by their endings alone are one.
+    """
     words = [word for word in WORD.findall(subject) if word.lower() not in FUNCTION_WORDS]
     stems = _stems_of_words(words)
     specific = [stem for stem in stems if stem not in _GENERIC]
     if not specific or len(words) > _MAX_WORDS:
-        return ""
+        return []
 
     if len(stems) < 2 and not may_be_one_word:
         # A name in small letters: "isstrongpassword".
@@ -156,13 +211,19 @@ def _path_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word: 
             ranked.append((score, path))
 
     if not ranked:
-        return ""
+        return []
     best = max(score for score, _ in ranked)
     fitting = [path for score, path in ranked if score == best]
+    if is_past and len({_without_ending(path) for path in fitting}) == 1 and len(fitting) <= _MAX_ENDINGS:
+        return sorted(fitting) if len(ranked) == len(fitting) else []
     # A file and a directory of one name, such as lib/gate.rb and lib/gate/, belong together.
-    names = {re.sub(r"\.\w+$", "", path.rstrip("/")) for _, path in ranked if path != fitting[0]}
-    is_only = len(fitting) == 1 and re.sub(r"\.\w+$", "", fitting[0].rstrip("/")) not in names
-    return fitting[0] if is_only else ""
+    names = {_without_ending(path) for _, path in ranked if path != fitting[0]}
+    is_only = len(fitting) == 1 and _without_ending(fitting[0]) not in names
+    return fitting if is_only else []
+
+
+def _without_ending(path: str) -> str:
+    return re.sub(r"\.\w+$", "", path.rstrip("/"))
 
 
 def _stems_of_words(words: Sequence[str]) -> list[str]:
