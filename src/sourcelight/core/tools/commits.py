@@ -116,7 +116,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("score", "int32", "likeness of a renamed or copied file, percent", f"another status, or {UNSAID}"),
         Column("additions", "int32", "lines added; 0 for a binary file", MISSING, unit="lines"),
         Column("deletions", "int32", "lines removed; 0 for a binary file", MISSING, unit="lines"),
-        Column("binary", "bool", "whether git considers it binary"),
+        Column("binary", "bool", "whether its first 8,000 bytes have a NUL; attributes such as `-diff` don't count"),
         Column("mode", "dict8", "git's mode in the newer commit, octal; 000000 without a file", UNSAID),
         Column("old_mode", "dict8", "git's mode in the older commit, octal; 000000 without a file", UNSAID),
         Column("object_id", "string", "content in the newer commit, 40 hex digits; zeros without a file", UNSAID),

@@ -102,7 +102,7 @@ def _file_metrics(diffs: Frame) -> list[Metric]:
         Metric(
             name="binary files",
             value=int(diffs["binary"].fillna(value=False).sum()),
-            counts="Files that git treats as binary.",
+            counts="Files with a NUL byte in their first 8,000 bytes, whatever .gitattributes says.",
             source="changes",
             filters={"binary": True},
         ),
