@@ -25,6 +25,7 @@ from sourcelight.testing import RepositoryBuilder
         ("Do you know where the decoder lives?", "where does the decoder live?"),
         ("Can you tell me how many charts there are under charts/?", "how many charts are there under charts/?"),
         ("I was wondering if it supports proxies", "does it support proxies"),
+        ("Whereabouts is the retry logic?", "where is the retry logic?"),
         ("could you please tell me what the default timeout is?", "what is the default timeout?"),
         ("Can you tell me the default port?", "what is the default port?"),
         ("Who dropped Node 10, I'm writing a migration guide", "Who dropped Node 10"),

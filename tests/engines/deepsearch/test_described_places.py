@@ -68,7 +68,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "where is the middleware that recovers from panics",
             "The documentation of `Recoverer` in `src/shop/guard.py`, line 5",
         ),
-        ("whereabouts does it expand a leading ~ to the home directory", "Most relevant:"),
+        (
+            "whereabouts does it expand a leading ~ to the home directory",
+            "`expand_home` is defined in `src/shop/home.lua`, line 2",
+        ),
         ("Which function expands the home path?", "`expand_home` is defined in `src/shop/home.lua`, line 2"),
         (
             "Which file checks for trailing space?",

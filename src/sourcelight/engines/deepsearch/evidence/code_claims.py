@@ -16,6 +16,7 @@ CODE_CLAIMS: Sequence[Claim] = (
         "the sentence without a kind or Yes; without a definition, a sentence that says so",
         (
             "search.state_definitions", "search.state_alias", "answering._find_named", "answer._state_definition",
+            "sentences.state_place",
         ),
     ),
     Claim(
@@ -27,7 +28,16 @@ CODE_CLAIMS: Sequence[Claim] = (
         "The first comment of the file has the text, with all words that the question describes a place by. Or no "
         "other path of code has these words, and the lines of the file have the other words of the question.",
         INSTEAD_OF_SENTENCE,
-        ("answer._state_file",),
+        ("answer._state_file", "sentences.state_beginning"),
+    ),
+    Claim(
+        ("`…` defines `…` in line …", "`…` of `…` defines `…` in line …"),
+        "lines",
+        "The cited lines of the file define the names, and have the text after a colon in a comment or docstring. The "
+        "file is the first of the ranking. The name, documentation and surroundings of a definition in it have nearly "
+        "half of the weight of the question's words or more, and more than those of other files.",
+        INSTEAD_OF_SENTENCE,
+        ("sentences.state_in_file",),
     ),
     Claim(
         ("`…` is a … in …", "`…` is an … in …", "`…` is defined in …: “…”"),

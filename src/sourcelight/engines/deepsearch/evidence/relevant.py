@@ -85,59 +85,33 @@ class RelevantPassage:
     is_documentation: bool = False
 
 
+def rank_lines(files: Sequence[ScoredFile]) -> list[RankedLines]:
+    """Return the definitions of some files that have a term of the question, else their best lines; best first."""
+    candidates = [candidate for file in files for candidate in _candidates_of(file)]
+    return sorted(candidates, key=lambda item: item.order)
+
+
 def find_relevant(
-    texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], chunks: Sequence[RankedChunk]
+    texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], candidates: Sequence[RankedLines]
 ) -> list[RelevantPassage]:
-    """Return the best passages of the best files: definitions, else the best lines of a file.
+    """Return the best passages of some candidates, best first.
 
     Parameters
     ----------
     texts
         The files.
     ranking
-        The ranking, which orders the files.
+        The ranking that the candidates are from.
     weights
         Weights of the question's terms.
-    chunks
-        The chunks of the ranking that may be shown, best first.
+    candidates
+        The definitions and lines that may be shown, best first.
     """
-    if sum(weights.values()) <= 0.0:
-        return []
-
-    candidates: list[_Candidate] = []
-    for file in _read_best_files(texts, ranking, weights, chunks):
-        candidates += _candidates_of(file)
-
     return [_describe(texts, candidate, ranking, weights) for candidate in _select(candidates)]
 
 
-def with_document(
-    passages: Sequence[RelevantPassage], documents: Sequence[RelevantPassage], words: Collection[str]
-) -> list[RelevantPassage]:
-    """Return places with a document as the last one if it has a word of the question that no place of code has.
-
-    A word in the path of a place counts as its own.
-
-    Parameters
-    ----------
-    passages
-        Places of code, best first.
-    documents
-        Passages of documents, best first.
-    words
-        The rarest words that the question is about.
-    """
-    of_code = {word for passage in passages for word in passage.words}
-    paths = " ".join(passage.evidence.path for passage in passages).casefold()
-    missing = {word for word in words if word not in of_code and word.casefold() not in paths}
-    document = next((item for item in documents if missing.intersection(item.words)), None)
-    if document is None:
-        return list(passages)
-    return [*passages[: PLACES - 1], document]
-
-
 @dataclass(frozen=True, slots=True)
-class _ScoredFile:
+class ScoredFile:
     """A file of a ranking, and where it has the terms of the question.
 
     Attributes
@@ -173,7 +147,7 @@ class _ScoredFile:
     def of(
         cls, chunks: Sequence[RankedChunk], rank: int, score: float, lines: Sequence[str],
         definitions: Sequence[Definition], weights: Mapping[str, float],
-    ) -> _ScoredFile:  # fmt: skip
+    ) -> ScoredFile:  # fmt: skip
         """Look the terms of a question up in the file of some chunks."""
         return cls(
             target=chunks[0].target,
@@ -202,10 +176,10 @@ class _ScoredFile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Candidate:
+class RankedLines:
     """Lines that may be shown, with their definition, if they have one, and the chunk that they are from."""
 
-    file: _ScoredFile
+    file: ScoredFile
     begin_line: int
     end_line: int
     score: float
@@ -217,7 +191,7 @@ class _Candidate:
         """The key that puts the best first; of equal ones that of the better file, and the first one of a file."""
         return -self.score, self.file.rank, self.begin_line
 
-    def is_like(self, other: _Candidate) -> bool:
+    def is_like(self, other: RankedLines) -> bool:
         """Return whether two candidates of a file share lines or a name, so that one of them says enough."""
         has_same_name = (
             self.definition is not None
@@ -227,10 +201,13 @@ class _Candidate:
         return has_same_name or (self.begin_line <= other.end_line and other.begin_line <= self.end_line)
 
 
-def _read_best_files(
+def read_best_files(
     texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], chunks: Sequence[RankedChunk]
-) -> Iterator[_ScoredFile]:
-    """Yield the best files of a ranking that have a chunk to show, best first."""
+) -> list[ScoredFile]:
+    """Return the best files of a ranking that have one of some chunks, best first; none if no term has a weight."""
+    if sum(weights.values()) <= 0.0:
+        return []
+
     chunks_by_file: dict[_FileKey, list[RankedChunk]] = {}
     for chunk in chunks:
         chunks_by_file.setdefault((chunk.target.repository.key, chunk.target.commit, chunk.path), []).append(chunk)
@@ -238,12 +215,14 @@ def _read_best_files(
     file_scores = {(file.target.repository.key, file.target.commit, file.path): file.score for file in ranking.files}
     best_files = [key for key in file_scores if key in chunks_by_file] or list(chunks_by_file)
     visible_files = [key for key in best_files if not is_hidden_file(key[2])][:_MAX_FILES]
+    files = []
     for rank, key in enumerate(visible_files):
         file_chunks = chunks_by_file[key]
         target, path = file_chunks[0].target, file_chunks[0].path
         score = file_scores.get(key, 0.0)
         lines, definitions = texts.lines(target, path), _read_definitions(texts, target, path)
-        yield _ScoredFile.of(file_chunks, rank, score, lines, definitions, weights)
+        files.append(ScoredFile.of(file_chunks, rank, score, lines, definitions, weights))
+    return files
 
 
 def _read_definitions(texts: FileTexts, target: Target, path: str) -> Sequence[Definition]:
@@ -253,7 +232,7 @@ def _read_definitions(texts: FileTexts, target: Target, path: str) -> Sequence[D
     return [definition for definition in indexed.definitions() if definition.kind in _KINDS][:_MAX_DEFINITIONS]
 
 
-def _candidates_of(file: _ScoredFile) -> list[_Candidate]:
+def _candidates_of(file: ScoredFile) -> list[RankedLines]:
     """Return the definitions of a file that have a term of the question; without any, its best lines."""
     candidates = list(_definition_candidates(file))
     best_chunk = file.chunks[0]
@@ -266,7 +245,7 @@ def _candidates_of(file: _ScoredFile) -> list[_Candidate]:
     return candidates
 
 
-def _definition_candidates(file: _ScoredFile) -> Iterator[_Candidate]:
+def _definition_candidates(file: ScoredFile) -> Iterator[RankedLines]:
     """Yield the definitions of a file that have a term of the question, with the comments above them."""
     for definition in file.definitions:
         if is_lesser(file.lines, definition):
@@ -284,7 +263,7 @@ def _definition_candidates(file: _ScoredFile) -> Iterator[_Candidate]:
             score *= _STUB_FACTOR
 
         total_score = _FILE_WEIGHT * file.score + score
-        yield _Candidate(file, begin_line, definition.end_line, total_score, chunk or file.chunks[0], definition)
+        yield RankedLines(file, begin_line, definition.end_line, total_score, chunk or file.chunks[0], definition)
 
 
 def _best_chunk_at(chunks: Sequence[RankedChunk], line: int) -> RankedChunk | None:
@@ -296,15 +275,15 @@ def _best_chunk_at(chunks: Sequence[RankedChunk], line: int) -> RankedChunk | No
     )
 
 
-def _window_candidate(file: _ScoredFile, chunk: RankedChunk) -> _Candidate:
+def _window_candidate(file: ScoredFile, chunk: RankedChunk) -> RankedLines:
     """Return the lines of a chunk with most of the question."""
     first, last = best_window(file.lines[chunk.begin_line - 1 : chunk.end_line], file.weights, WINDOW)
     begin_line, end_line = chunk.begin_line + first, chunk.begin_line + last
     score = _score_lines(file, begin_line, end_line) + _CHUNK_WEIGHT * chunk.score
-    return _Candidate(file, begin_line, end_line, _FILE_WEIGHT * file.score + score, chunk)
+    return RankedLines(file, begin_line, end_line, _FILE_WEIGHT * file.score + score, chunk)
 
 
-def _score_definition(file: _ScoredFile, definition: Definition, counts: Mapping[str, int]) -> float:
+def _score_definition(file: ScoredFile, definition: Definition, counts: Mapping[str, int]) -> float:
     """Score a definition by its name, its body, whose terms have `counts`, and its documentation."""
     summary_terms = terms_in(first_sentence(file.lines, definition)) & file.weights.keys()
     documentation_score = file.share_of(sum(file.weights[term] for term in summary_terms))
@@ -315,7 +294,7 @@ def _score_definition(file: _ScoredFile, definition: Definition, counts: Mapping
     )
 
 
-def _score_name(file: _ScoredFile, definition: Definition) -> float:
+def _score_name(file: ScoredFile, definition: Definition) -> float:
     """Return the share of the question in a definition's name and, with less weight, in that of its class."""
     weights = file.weights
     name_terms = terms_in(definition.name)
@@ -328,7 +307,7 @@ def _score_name(file: _ScoredFile, definition: Definition) -> float:
     return share * (_IMPRECISE_NAME + (1.0 - _IMPRECISE_NAME) * precision) + _CONTAINER_WEIGHT * container_share
 
 
-def _score_body(file: _ScoredFile, definition: Definition, counts: Mapping[str, int]) -> float:
+def _score_body(file: ScoredFile, definition: Definition, counts: Mapping[str, int]) -> float:
     """Return BM25 of a definition's lines, as a share of the score of a body that has every term without end."""
     line_count = max(definition.end_line - definition.begin_line + 1, _MIN_LINES)
     norm = 1.0 - _LENGTH_SHARE + _LENGTH_SHARE * math.sqrt(line_count / _USUAL_LINES)
@@ -337,7 +316,7 @@ def _score_body(file: _ScoredFile, definition: Definition, counts: Mapping[str, 
     )
 
 
-def _score_lines(file: _ScoredFile, begin_line: int, end_line: int) -> float:
+def _score_lines(file: ScoredFile, begin_line: int, end_line: int) -> float:
     """Score lines that are no definition, by the terms on them."""
     terms = file.count_terms(begin_line, end_line)
     return _BODY_WEIGHT * _WINDOW_SHARE * file.share_of(sum(file.weights[term] for term in terms))
@@ -359,10 +338,10 @@ def _find_terms(lines: Sequence[str], weights: Mapping[str, float]) -> Mapping[s
     return term_lines
 
 
-def _select(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+def _select(candidates: Sequence[RankedLines]) -> list[RankedLines]:
     """Return the best candidates, few of each file and no two that are alike."""
-    selected: list[_Candidate] = []
-    for candidate in sorted(candidates, key=lambda item: item.order):
+    selected: list[RankedLines] = []
+    for candidate in candidates:
         of_file = [other for other in selected if other.file is candidate.file]
         if len(of_file) < _MAX_PER_FILE and not any(candidate.is_like(other) for other in of_file):
             selected.append(candidate)
@@ -373,7 +352,7 @@ def _select(candidates: Sequence[_Candidate]) -> list[_Candidate]:
 
 
 def _describe(
-    texts: FileTexts, candidate: _Candidate, ranking: Ranking, weights: Mapping[str, float]
+    texts: FileTexts, candidate: RankedLines, ranking: Ranking, weights: Mapping[str, float]
 ) -> RelevantPassage:
     """Return a passage as evidence: the head of a definition with its documentation, or its lines."""
     file, definition, score = candidate.file, candidate.definition, candidate.chunk.score
@@ -389,7 +368,7 @@ def _describe(
     return RelevantPassage(evidence, definition.name, summary, words, is_documentation=bool(summary))
 
 
-def _cited_lines(file: _ScoredFile, definition: Definition) -> tuple[int, int]:
+def _cited_lines(file: ScoredFile, definition: Definition) -> tuple[int, int]:
     """Return the lines of a definition's head with its documentation: the comment above, or the docstring."""
     start = min(definition.line, comment_start(file.lines, definition.begin_line - 1) + 1)
     end = max(definition.line, min(head_end(file.lines, definition), len(file.lines)))

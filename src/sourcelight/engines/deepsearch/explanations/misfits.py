@@ -7,12 +7,14 @@ reader would take for an answer, and that answer another question.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion, count_negations
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
+_Term = TypeVar("_Term")
 _DIRECTION = re.compile(
     r"\b(?:to|into|from|than|exceeds?|before|after|over|until|contains?|instead of|rather than|by)\b", re.IGNORECASE
 )
@@ -76,18 +78,18 @@ def is_misfit(text: str, unit: str, following: str, explanation: ExplanationQues
 def _exchanges_sides(text: str, explanation: ExplanationQuestion) -> bool:
     """Return whether words of the question are on the other sides of a direction or comparison."""
     subject = explanation.subject
-    in_text = list(_sides(text, subject))
-    for left, right in _sides(explanation.asked_text, subject):
+    in_text = list(directions_in(text, subject.terms_in))
+    for left, right in directions_in(explanation.asked_text, subject.terms_in):
         if any(left & right_in_text and right & left_in_text for left_in_text, right_in_text in in_text):
             return True
     return False
 
 
-def _sides(text: str, subject: Subject) -> Iterator[tuple[set[str], set[str]]]:
+def directions_in(text: str, terms_in: Callable[[str], set[_Term]]) -> Iterator[tuple[set[_Term], set[_Term]]]:
     """Yield the terms on the two sides of each direction or comparison, within its clause."""
     for match in _DIRECTION.finditer(text):
-        left = subject.terms_in(_CLAUSE_END.split(text[: match.start()])[-1])
-        right = subject.terms_in(_CLAUSE_END.split(text[match.end() :])[0])
+        left = terms_in(_CLAUSE_END.split(text[: match.start()])[-1])
+        right = terms_in(_CLAUSE_END.split(text[match.end() :])[0])
         if left - right and right - left:
             yield left - right, right - left
 

@@ -242,6 +242,8 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 
+_WHEREABOUTS = re.compile(r"^whereabouts\b", re.IGNORECASE)
+
 
 def bare_question(text: str) -> str:
     """Return a question without greetings, polite words and remarks, in the order of a direct question.
@@ -259,6 +261,7 @@ def bare_question(text: str) -> str:
 
     bare = _CONTRACTION.sub(lambda match: _CONTRACTIONS[match[1].lower()], bare)
     bare = _HAS_DONE.sub("who has ", bare)
+    bare = _WHEREABOUTS.sub("where", bare)
     return bare if re.search(r"\w", bare) is not None else text
 
 

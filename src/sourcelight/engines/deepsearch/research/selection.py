@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +17,13 @@ from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding
 from sourcelight.engines.deepsearch.evidence.quote_selector import QUOTES, QuoteSelector
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage, find_relevant, with_document
+from sourcelight.engines.deepsearch.evidence.relevant import (
+    PLACES,
+    RelevantPassage,
+    find_relevant,
+    rank_lines,
+    read_best_files,
+)
 from sourcelight.engines.deepsearch.evidence.surroundings import (
     DefinitionExcerpt,
     find_asked_definitions,
@@ -27,6 +33,8 @@ from sourcelight.engines.deepsearch.explanations.question import read_explanatio
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
+from sourcelight.engines.deepsearch.lookups.described_places.best_file import find_best_file
+from sourcelight.engines.deepsearch.lookups.described_places.wording import read_place_question
 from sourcelight.engines.deepsearch.passages.choice import choose_passages
 from sourcelight.engines.deepsearch.passages.entries import state_entry
 from sourcelight.engines.deepsearch.passages.excerpts import show_passages
@@ -108,14 +116,19 @@ def select_evidence(
     defined = find_asked_definitions(texts, defining_chunks, weights, question.names, _MAX_DEFINED)
     absent = _absent_words(work, ranking)
 
-    relevant = find_relevant(texts, ranking, weights, best_chunks)
+    best_files = read_best_files(texts, ranking, weights, best_chunks)
+    candidates = rank_lines(best_files)
+    relevant = find_relevant(texts, ranking, weights, candidates)
     if code_chunks and docs_chunks and not intents.docs:
-        passages = find_relevant(texts, ranking, weights, docs_chunks)
-        relevant = with_document(relevant, passages, key_words(question, _rarest(ranking)))
+        documents = rank_lines(read_best_files(texts, ranking, weights, docs_chunks))
+        passages = find_relevant(texts, ranking, weights, documents)
+        relevant = _with_document(relevant, passages, key_words(question, _rarest(ranking)))
 
     # Lines that the question points at are an answer, whatever the ranking says.
     explained = _explain(work, texts, ranking)
-    stated = explained.stated or state_entry(work, texts)
+    stated = explained.stated or find_best_file(work, texts, ranking, candidates, best_files)
+    if stated is None and read_place_question(inquiry.words) is None:
+        stated = state_entry(work, texts)
     lines = [*explained.lines, *find_places(work, texts, question, ranking.idf)]
     if lines:
         relevant = _put_first(lines, relevant)
@@ -232,6 +245,31 @@ def _rarest(ranking: Ranking) -> list[str]:
     rarity = max(ranking.idf.values(), default=0.0)
     spellings = ranking.question.source_texts
     return [spellings.get(term, term) for term, idf in ranking.idf.items() if idf >= _RARE * rarity]
+
+
+def _with_document(
+    passages: Sequence[RelevantPassage], documents: Sequence[RelevantPassage], words: Collection[str]
+) -> list[RelevantPassage]:
+    """Return places with a document as the last one if it has a word of the question that no place of code has.
+
+    A word in the path of a place counts as its own.
+
+    Parameters
+    ----------
+    passages
+        Places of code, best first.
+    documents
+        Passages of documents, best first.
+    words
+        The rarest words that the question is about.
+    """
+    of_code = {word for passage in passages for word in passage.words}
+    paths = " ".join(passage.evidence.path for passage in passages).casefold()
+    missing = {word for word in words if word not in of_code and word.casefold() not in paths}
+    document = next((item for item in documents if missing.intersection(item.words)), None)
+    if document is None:
+        return list(passages)
+    return [*passages[: PLACES - 1], document]
 
 
 def _put_first(lines: Sequence[RelevantPassage], ranked: Sequence[RelevantPassage]) -> list[RelevantPassage]:

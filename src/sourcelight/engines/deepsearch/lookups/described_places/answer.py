@@ -30,6 +30,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     read_description,
     words_of_name,
 )
+from sourcelight.engines.deepsearch.lookups.described_places.sentences import state_beginning
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
@@ -210,9 +211,7 @@ def _state_file(
     """Write that a file is named for what is sought, or how it begins."""
     sentence = file.sentence
     if sentence is not None and file.by_text >= description.required:
-        evidence = texts.evidence(file.target, file.path, sentence.begin_line, sentence.end_line, "definition", 1.0)
-        text = f"{code(file.path)} begins with “{inline(sentence.text, _MAX_QUOTE)}”"
-        return Finding(Statement(text, (evidence,)), "place", quotes=[evidence])
+        return state_beginning(texts, file.target, file.path, sentence)
 
     stated = file.by_path
     if not stated or sum(stated <= other.by_path for other in files) > 1:

@@ -122,7 +122,7 @@ def _read_parsed(
         kind = str(row.get("symbol_kind") or "")
         if target is None or not name or not isinstance(line, int) or rank_of(path) > 1 or is_hidden_file(path):
             continue
-        if kind in _MEMBERS or not _is_of_noun(kind, noun):
+        if kind in _MEMBERS or not is_of_noun(kind, noun):
             continue
 
         container = str(row.get("container") or "")
@@ -168,7 +168,7 @@ def _read_unparsed(
                 continue
             reader = readers.setdefault((language, name), reader_of(language, name))
             kind = reader(line) if callable(reader) else None
-            if kind is None or not _is_of_noun(kind, noun) or not isinstance(number, int):
+            if kind is None or not is_of_noun(kind, noun) or not isinstance(number, int):
                 continue
             if _key(row) not in code_numbers:
                 code_numbers[_key(row)] = {number for number, _ in lines_of_code(texts.lines(target, path), language)}
@@ -178,11 +178,33 @@ def _read_unparsed(
                 yield _candidate(target, path, definition, description)
 
 
+def read_definitions_by_form(
+    texts: FileTexts, target: Target, path: str, description: Description
+) -> Iterator[Definition]:
+    """Yield the definitions of one file in a language without a grammar whose names have a word of a description."""
+    language = language_of(path)
+    if not language or language in LANGUAGES or language in NO_CODE:
+        return
+    lines = texts.lines(target, path)
+    readers: dict[str, object] = {}
+    seen: set[str] = set()
+    for number, line in lines_of_code(lines[:_MAX_BODY_LINES], language):
+        for name in dict.fromkeys(_IDENTIFIER.findall(line[:_MAX_LINE])):
+            if name in seen or not description.coverage(words_of_name(name)):
+                continue
+            reader = readers.setdefault(name, reader_of(language, name))
+            kind = reader(line) if callable(reader) else None
+            if kind is not None and is_of_noun(kind, "any"):
+                seen.add(name)
+                yield Definition(name, kind, "", 0, number, number, number, column=line.find(name))
+
+
 def _key(row: dict[str, object]) -> tuple[str, str]:
     return str(row["repository"]), str(row["path"])
 
 
-def _is_of_noun(kind: str, noun: str) -> bool:
+def is_of_noun(kind: str, noun: str) -> bool:
+    """Return whether a kind of definition is one that a noun of a question asks for."""
     if noun == "type":
         return kind in _TYPE_KINDS
     # A constant does nothing, and a file is no definition of what it does.
@@ -283,18 +305,23 @@ _MAX_BODY_LINES = 3_000
 
 
 def _with_header(texts: FileTexts, candidate: PlaceCandidate, description: Description) -> PlaceCandidate:
-    """Read the first sentence of a file's first comment."""
-    language = language_of(candidate.path) or ""
-    lines = texts.lines(candidate.target, candidate.path)[:_HEADER_LINES]
-    if not has_prose_marks(language):
+    sentence = header_of(texts, candidate.target, candidate.path)
+    if sentence is None:
         return candidate
-    for paragraph in comment_paragraphs(lines, language):
+    by_text = description.coverage(words_of_name(sentence.text), weak=False)
+    return replace(candidate, by_text=by_text, sentence=sentence)
+
+
+def header_of(texts: FileTexts, target: Target, path: str) -> Sentence | None:
+    """Return the first sentence of a file's first comment, without licenses; None without one."""
+    language = language_of(path) or ""
+    if not has_prose_marks(language):
+        return None
+    for paragraph in comment_paragraphs(texts.lines(target, path)[:_HEADER_LINES], language):
         sentence = paragraph.sentences[0] if paragraph.sentences else None
-        if sentence is None or _BOILERPLATE.search(sentence.text) is not None or paragraph.is_trailing:
-            continue
-        by_text = description.coverage(words_of_name(sentence.text), weak=False)
-        return replace(candidate, by_text=by_text, sentence=sentence)
-    return candidate
+        if sentence is not None and _BOILERPLATE.search(sentence.text) is None and not paragraph.is_trailing:
+            return sentence
+    return None
 
 
 _BOILERPLATE = re.compile(

@@ -13,6 +13,8 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, p
 
 MAX_CONCEPTS = 8
 """Words of a description; a longer one is a story, of which no name has all words."""
+_MAX_JOINED = 6
+"""Words of a name that a question may write as one."""
 _FORM_TEXT = """
 against about behind inside within file files module modules script scripts header class classes function functions
 method methods helper helpers code logic bit part piece place thing things stuff implementation definition source
@@ -111,7 +113,7 @@ class Description:
                 covered |= indices
 
         # Names write two words as one, or one as two.
-        runs = {f"{left}{right}" for left, right in pairwise(word_list)}
+        runs = {f"{left}{right}" for left, right in pairwise(word_list)} | {"".join(word_list[:_MAX_JOINED])}
         covered |= {index for index, concept in enumerate(self.concepts) if concept.word in runs}
         return frozenset(covered)
 

@@ -10,11 +10,16 @@ import re
 from dataclasses import dataclass
 
 _MAX_CHARACTERS = 200
-_FILE = r"(?:source files?|header files?|files?|modules?|scripts?|components?|templates?|playbooks?|stylesheets?)"
+_FILE = (
+    r"(?:source files?|header files?|files?|modules?|packages?|scripts?|components?|templates?|playbooks?|stylesheets?)"
+)
 _TYPE = r"(?:class(?:es)?|structs?|types?|traits?|interfaces?|objects?|enums?|protocols?|records?|contracts?)"
-_FUNCTION = r"(?:functions?|methods?|macros?|procedures?|routines?|helpers?|subroutines?|predicates?|procs?|fixtures?)"
+_FUNCTION = (
+    r"(?:functions?|methods?|macros?|procedures?|routines?|helpers?|subroutines?|predicates?|procs?|fixtures?|subs?)"
+)
 _BIT = r"(?:bit|part|piece|place|chunk|section|spot)"
 _CODE = rf"(?:{_BIT} of (?:the |our |its )?(?:code|source|codebase|code base)|code|logic|{_BIT})"
+_THING = r"(?:exceptions?|filters?|hooks?|middlewares?|decorators?|pipes?)"
 _THAT = r"(?: (?:that|which|where|for|of|to|responsible for|in charge of|behind))?"
 _BE = r"(?:is|are|was|were|does|do|did|has|have|can|could|should|would|will)"
 _FIND = r"(?:do|can|would|could|should) (?:i|we|you) (?:find|see|look for|look at)"
@@ -29,10 +34,12 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ),
     ("callers", rf"(?:who|what|(?:which|what) {_CALLER})(?: else)? {_CALL} (?P<text>(?:the|our|its|that|this) .+)"),
     ("file", rf"in (?:which|what) {_FILE} {_FIND}(?: the {_CODE}{_THAT})? (?P<text>.+)"),
+    ("file", rf"in (?:which|what) {_FILE} {_BE} the {_CODE}{_THAT} (?P<text>.+)"),
     ("file", rf"(?:in )?(?:which|what) {_FILE}(?: (?:holds|has|contains|houses) the {_CODE}{_THAT})? (?P<text>.+)"),
     ("type", rf"(?:in )?(?:which|what) {_TYPE} (?P<text>.+)"),
     ("function", rf"(?:in )?(?:which|what) {_FUNCTION} (?P<text>.+)"),
     ("any", rf"(?:which|what) {_CODE}{_THAT} (?P<text>.+)"),
+    ("any", rf"(?:in )?(?:which|what) (?P<text>{_THING} .+)"),
     ("any", rf"where(?:abouts)?(?: exactly)? {_FIND}(?: the {_CODE}{_THAT})? (?P<text>.+)"),
     ("any", rf"{_WHERE} {_BE} the {_CODE}{_THAT} (?P<text>.+)"),
     ("any", rf"{_WHERE} {_BE} (?P<text>.+)"),
@@ -40,14 +47,24 @@ _FORMS: tuple[tuple[str, str], ...] = (
 )
 _PATTERNS = tuple((kind, re.compile(rf"^{form}$", re.IGNORECASE)) for kind, form in _FORMS)
 _OF_OTHERS = re.compile(
-    r"\b(?:who|when|whom|whose|commits?|committed|authors?|by default|defaults? to|unless"
-    r"|if (?:i|you|we) (?:don'?t|do not)|how (?:many|much|long|often|big)|(?:which|what) versions?|versions? of"
-    r"|released?|renamed|moved|deleted|removed in|added in|introduced|changed|last|first|newest|oldest|most|fewest"
-    r"|depend(?:s|encies|ency)?|installed|licen[cs]e[ds]?|tests?|tested|documented|value|set to|named|called|defined"
-    r"|declared|raised?|thrown?|throws?|imports?|inherits?|extends?|subclass\w*)\b",
+    r"\b(?:by default|defaults? to|unless|if (?:i|you|we) (?:don'?t|do not)|licen[cs]e[ds]?|depend(?:s|encies|ency)"
+    r"|installed|tests?|tested|documented|set to|(?:is|are) (?:named|called)|raise[sd]?|throws?(?! away)|thrown|imports"
+    r"|inherits|extends|subclass\w*|committed|authors?|most (?:often|recently|of all))\b"
+    r"|^(?:(?:is|are|was|were|has|have|had|got)\s)?(?:the\s)?"
+    r"(?:last|first|newest|oldest|most|fewest|largest|biggest|longest|smallest|shortest)\b"
+    r"|^(?:file )?(?:extension|name|version|engine|format|type|path|size)s? (?:is|are|do|does|did|should|will)\b"
+    r"|^(?:we |i |you |they )?(?:includes?|pulls? in|requires?|references?|mentions?|refers? to|uses?|calls?"
+    r"|invokes?)\b"
+    r"|^(?:does|do|is|are) .*\bversions?$|\b(?:defined|declared)$",
     re.IGNORECASE,
 )
-"""Words of questions for history, defaults, numbers, packages and names."""
+"""Words of questions for defaults, numbers, packages, uses and names."""
+_OF_HISTORY = re.compile(
+    r"\b(?:was|were|did|has|have|had|got)\b(?:(?!\b(?:that|which|when|if)\b).)*"
+    r"\b(?:renamed|moved|deleted|removed|added|introduced|changed|released|created)\b",
+    re.IGNORECASE,
+)
+"""Events in the life of the code, rather than behavior of the code."""
 _FILE_NOUN = re.compile(rf"(?:in )?(?:which|what) (?:source )?(?P<noun>{_FILE})", re.IGNORECASE)
 _OF_CALLERS_ALONE = re.compile(
     r"\b(?:commits?|authors?|by default|unless|how (?:many|much)|versions?|renamed|removed|last|first|most)\b",
@@ -59,6 +76,7 @@ _OF_VALUE = re.compile(
     re.IGNORECASE,
 )
 """A file that something reads or needs is no place of code: "which file does it read from"."""
+_IN = re.compile("in ", re.IGNORECASE)
 _NOUN_OF_FUNCTION = re.compile(rf"^(?:the|our|its|that|this) {_FUNCTION} (?:that|which|for|to) ", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"(?<=\w)\s(?:the|our|its|it|we|they)\s[\w-]+(?:\s[\w-]+)?\s(?:is|are|was|gets)\s.*$", re.IGNORECASE
@@ -113,7 +131,8 @@ def read_place_question(text: str) -> PlaceQuestion | None:
             if _OF_CALLERS_ALONE.search(described) is not None:
                 return None
             return PlaceQuestion("function", _NOUN_OF_FUNCTION.sub("", described), asks_callers=True)
-        if _OF_OTHERS.search(described) is not None or (kind != "any" and _OF_VALUE.match(described) is not None):
+        is_of_value = kind != "any" and not _IN.match(words) and _OF_VALUE.match(described) is not None
+        if is_of_value or _OF_OTHERS.search(described) is not None or _OF_HISTORY.search(words) is not None:
             return None
 
         clause = _RELATIVE.search(described) if kind == "file" else None

@@ -1,0 +1,265 @@
+"""Answer a question for a place by the best file of a ranking, if the names and comments in it say what is sought.
+
+Two leads are added: that of the file over the next one in the ranking, and that of its best definition over those of
+other files in how much of the question its name, its documentation and the names around it have. The definition is
+stated if the ranking puts it first in the file, too. Else the sentence names the file, and definitions in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.evidence.model import Finding
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.relevant import RankedLines, ScoredFile
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
+from sourcelight.engines.deepsearch.explanations.misfits import directions_in
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
+from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
+    header_of,
+    is_of_noun,
+    read_definitions_by_form,
+)
+from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
+    Description,
+    read_description,
+    words_of_name,
+)
+from sourcelight.engines.deepsearch.lookups.described_places.sentences import (
+    MAX_STATED,
+    documentation_at,
+    state_beginning,
+    state_in_file,
+    state_place,
+)
+from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
+from sourcelight.engines.search.ranking import Ranking
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
+from sourcelight.engines.symbols.definition_parser import Definition
+
+_MIN_SHARE, _MIN_SUM = 0.35, 0.75
+"""The share of a question's weight in the best definition, and the sum of its lead and of twice the file's lead.
+
+Questions about half of 61 repositories chose them; `docs/design/deepsearch.md` has what they give for the other half.
+"""
+_RANKING_FACTOR = 2.0
+"""Factor of a file's lead in the ranking: it is the better witness of the two."""
+_LIGHT_FACTOR = 0.5
+"""Factor for the weight of a word that a name may leave out."""
+_MIN_CONCEPTS = 2
+_MIN_HEADER = 0.5
+"""The share of a question's weight in the first comment of a file that is quoted."""
+_MAX_DEFINITIONS = 400
+"""Definitions of all files that are compared."""
+_KINDS_OF_CODE = frozenset({"code", "config"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A definition, or a file if there is none, and the share of a question's weight that it has.
+
+    Attributes
+    ----------
+    file
+        Its file.
+    share
+        The share in its name, its documentation and the names around it.
+    own_share
+        The share without the names around it.
+    definition
+        None for the file.
+    """
+
+    file: ScoredFile
+    share: float
+    own_share: float
+    definition: Definition | None = None
+
+    @property
+    def order(self) -> tuple[float, float, bool]:
+        """The key that puts the best first; of equal ones a definition before the file."""
+        return -self.share, -self.own_share, self.definition is None
+
+
+def find_best_file(
+    work: Work, texts: FileTexts, ranking: Ranking, candidates: Sequence[RankedLines], files: Sequence[ScoredFile]
+) -> Finding | None:
+    """State the best file of a ranking as the place that a question describes; None unless it is far the best.
+
+    Parameters
+    ----------
+    work
+        The question.
+    texts
+        The files.
+    ranking
+        The ranking of all files.
+    candidates
+        The definitions and lines of the best files, best first.
+    files
+        The best files.
+    """
+    question = read_place_question(work.inquiry.words)
+    if question is None or question.asks_callers:
+        return None
+    description = _describe(work, question)
+    lead = _lead_in_ranking(ranking)
+    if description is None or len(description.concepts) < _MIN_CONCEPTS or lead is None:
+        return None
+
+    path, margin = lead
+    visible = [file for file in files if _is_answer(file.path)]
+    if not visible or visible[0].path != path:
+        return None
+
+    measure = _WordWeights(description, _weigh(description, ranking.idf))
+    scored = sorted(_score_all(texts, visible, candidates, measure), key=lambda item: item.order)
+    of_file = [item for item in scored if item.file is visible[0]]
+    rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
+    fitting = [item for item in of_file if _fits(item, question)]
+    if not fitting or not _is_clear(fitting[0].share, rival, margin):
+        return None
+    ranked_first = _first_in(visible[0], candidates, question)
+    return _state(work, texts, question, measure, fitting, ranked_first)
+
+
+def _is_clear(share: float, rival: float, margin: float) -> bool:
+    return share >= _MIN_SHARE and (share - rival) + _RANKING_FACTOR * margin >= _MIN_SUM
+
+
+def _describe(work: Work, question: PlaceQuestion) -> Description | None:
+    names = work.inquiry.pins.short_names
+    repository_words = frozenset(part for name in names for part in (name.lower(), *parts_of(name)))
+    has_verb = question.noun in {"file", "type"}
+    return read_description(question.text + question.clause, repository_words, begins_with_verb=has_verb)
+
+
+def _is_answer(path: str) -> bool:
+    """Return whether a file may be the place: not a test, an example, or something written for them."""
+    return rank_of(path) <= 1
+
+
+def _lead_in_ranking(ranking: Ranking) -> tuple[str, float] | None:
+    """Return the path of the best file of code, and its lead over the next one, as a share of its score."""
+    files = [file for file in ranking.files if file.kind in _KINDS_OF_CODE and _is_answer(file.path)]
+    if not files or files[0].score <= 0.0:
+        return None
+    second = files[1].score if len(files) > 1 else 0.0
+    return files[0].path, 1.0 - second / files[0].score
+
+
+def _weigh(description: Description, idf: Mapping[str, float]) -> list[float]:
+    """Return the weights of the words of a description: those that no file has weigh as much as the rarest one."""
+    highest = max(idf.values(), default=1.0)
+    weights = []
+    for concept in description.concepts:
+        weight = max((idf.get(form, 0.0) for form in concept.strong), default=0.0) or highest
+        weights.append(weight * _LIGHT_FACTOR if concept.is_optional else weight)
+    return weights
+
+
+@dataclass(frozen=True, slots=True)
+class _WordWeights:
+    """A description with the weights of its words."""
+
+    description: Description
+    weights: Sequence[float]
+
+    def share(self, name: Sequence[str], *texts: Sequence[str]) -> float:
+        """Return the share of the weight that a name has, by related words too, or that texts have."""
+        covered = self.description.coverage(name)
+        for text in texts:
+            covered |= self.description.coverage(text, weak=False)
+        return sum(self.weights[index] for index in covered) / sum(self.weights)
+
+
+def _score_all(
+    texts: FileTexts, files: Sequence[ScoredFile], candidates: Sequence[RankedLines], measure: _WordWeights
+) -> Iterator[_Place]:
+    """Yield the files, and the definitions in them that have words of the question."""
+    number = 0
+    for file in files:
+        folder, _, base = file.path.rpartition("/")
+        header = header_of(texts, file.target, file.path)
+        words = words_of_name(base.rpartition(".")[0] or base)
+        text = [] if header is None else words_of_name(header.text)
+        yield _Place(file, measure.share(words, text, words_of_name(folder)), measure.share(words, text))
+        for definition in _definitions_in(texts, file, candidates, measure.description):
+            number += 1
+            if number <= _MAX_DEFINITIONS:
+                yield _measure_definition(file, definition, measure)
+
+
+def _definitions_in(
+    texts: FileTexts, file: ScoredFile, candidates: Sequence[RankedLines], description: Description
+) -> list[Definition]:
+    parsed = [item.definition for item in candidates if item.file is file and item.definition is not None]
+    return parsed or list(read_definitions_by_form(texts, file.target, file.path, description))
+
+
+def _measure_definition(file: ScoredFile, definition: Definition, measure: _WordWeights) -> _Place:
+    name = words_of_name(definition.name)
+    text = words_of_name(first_sentence(file.lines, definition))
+    around = [*words_of_name(definition.container), "/", *words_of_name(file.path.rpartition(".")[0])]
+    return _Place(file, measure.share(name, text, around), measure.share(name, text), definition)
+
+
+def _fits(item: _Place, question: PlaceQuestion) -> bool:
+    """Return whether a place is of the kind that a question asks for; a definition in it is a place of a file."""
+    if question.noun in {"file", "any"}:
+        return True
+    return item.definition is not None and is_of_noun(item.definition.kind, question.noun)
+
+
+def _first_in(file: ScoredFile, candidates: Sequence[RankedLines], question: PlaceQuestion) -> Definition | None:
+    """Return the definition of a file that the ranking puts first, of the kind that a question asks for."""
+    for item in candidates:
+        if item.file is file and item.definition is not None:
+            is_fitting = question.noun in {"file", "any"} or is_of_noun(item.definition.kind, question.noun)
+            if is_fitting:
+                return item.definition
+    return None
+
+
+def _state(
+    work: Work, texts: FileTexts, question: PlaceQuestion, measure: _WordWeights, scored: Sequence[_Place],
+    ranked_first: Definition | None,
+) -> Finding | None:  # fmt: skip
+    """Write a sentence about the best of some places of one file; None if none can be written."""
+    best = scored[0]
+    if best.definition is not None and ranked_first is not None and ranked_first.name == best.definition.name:
+        location = DefinitionLocation(best.file.target, best.file.path, best.definition)
+        sentence = documentation_at(texts, location)
+        if sentence is not None and _turns_around(sentence.text, question.text, measure.description):
+            return None
+        return state_in_file(work, texts, [location]) if question.noun == "file" else state_place(work, texts, location)
+    if question.noun in {"function", "type"}:
+        return None
+
+    header = header_of(texts, best.file.target, best.file.path)
+    if best.definition is None and header is not None and measure.share([], words_of_name(header.text)) >= _MIN_HEADER:
+        return state_beginning(texts, best.file.target, best.file.path, header)
+
+    definitions = [ranked_first, *(item.definition for item in scored)]
+    by_name = {definition.name: definition for definition in reversed(definitions) if definition is not None}
+    locations = [DefinitionLocation(best.file.target, best.file.path, item) for item in reversed(by_name.values())]
+    if len(locations) == 1 and question.noun == "any":
+        return state_place(work, texts, locations[0])
+    return state_in_file(work, texts, locations[:MAX_STATED]) if locations else None
+
+
+def _turns_around(text: str, question: str, description: Description) -> bool:
+    """Return whether a text has words of a question on the other sides of a direction, such as "into"."""
+
+    def words_in(part: str) -> set[int]:
+        return set(description.coverage(words_of_name(part), weak=False))
+
+    in_text = list(directions_in(text, words_in))
+    return any(
+        left & other_right and right & other_left
+        for left, right in directions_in(question, words_in)
+        for other_left, other_right in in_text
+    )
