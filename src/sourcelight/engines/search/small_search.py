@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sourcelight.core.arrays import Int64Array, distinct, mask_of, runs, unique_sorted
+from sourcelight.core.batches.codecs.few_matches import FewMatches
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.alternative_texts import AlternativeTexts
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import find_lowered
+from sourcelight.engines.search.few_lines import few_matches
 from sourcelight.engines.search.model import (
     DocumentNumbers,
     FileNumbers,
@@ -60,11 +62,14 @@ class SmallSearchLimits:
         Matches in paths and in texts; those in a text count once for each file that has it.
     text_bytes
         Bytes of matched lines, once for each file that has them. A line may have megabytes.
+    few_spans
+        Matches in texts up to which they are collected one by one, for JSON alone; 0 for a record batch.
     """
 
     units: int
     matches: int
     text_bytes: int
+    few_spans: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class SmallResult:
     `matches` is None if nothing matches; `absent_in_any_case` is then True if nothing matches in any case either.
     """
 
-    matches: RawMatches | None
+    matches: RawMatches | FewMatches | None
     absent_in_any_case: bool = False
 
 
@@ -257,6 +262,23 @@ class SmallSearch:
 
     def _collect(self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans) -> SmallResult | None:
         """Return the matches of spans, whose documents are given, and in paths; None if there are too many."""
+        if len(spans) <= self.limits.few_spans and not path_spans.has_matches:
+            few = few_matches(
+                self.corpus, self.selection, spans, self.group.locations, lambda: self._raw(spans, documents)
+            )
+            if few is not None and few.total <= self.limits.matches:
+                return SmallResult(few)
+
+        return self._collect_arrays(spans, documents, path_spans)
+
+    def _raw(self, spans: Spans, documents: DocumentNumbers) -> RawMatches:
+        """Return the matches of a few spans as arrays."""
+        result = self._collect_arrays(spans, documents, self.corpus.paths.no_spans)
+        if result is None or not isinstance(result.matches, RawMatches):
+            raise AssertionError("a few matches exceed no limit")
+        return result.matches
+
+    def _collect_arrays(self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans) -> SmallResult | None:
         copies = self._copies(documents)
         matches = self._matches_in_content(spans, documents)
         in_paths = None

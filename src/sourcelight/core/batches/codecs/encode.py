@@ -13,6 +13,7 @@ import numpy as np
 
 from sourcelight.core.batches.codecs import encode_objects
 from sourcelight.core.batches.codecs.encode_files import FileEncoder, file_payloads
+from sourcelight.core.batches.codecs.few_matches import FewMatchBatch
 from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, can_encode, raw_payloads
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
 from sourcelight.core.batches.rows import MatchRows, boundaries
@@ -64,6 +65,10 @@ def encode_matches(
     A file whose rows don't fit into one event is spread over several. A single line that does not fit is cut, and its
     chunk is marked as truncated; one with too many matches is sent several times, each time with other matches.
     """
+    if isinstance(match_batch, FewMatchBatch) and not chunk_matches:
+        yield match_batch.few.payload(repositories)
+        return
+
     if isinstance(match_batch, RawMatchBatch) and not chunk_matches and can_encode(match_batch.raw):
         yield from raw_payloads(match_batch.raw, repositories)
         return

@@ -117,6 +117,11 @@ class RawMatches:
     file_numbers: Int64Array | None = None
 
     @property
+    def total(self) -> int:
+        """Number of matches."""
+        return int(self.file_matches.sum())
+
+    @property
     def num_rows(self) -> int:
         """Rows of the record batch."""
         return len(self.numbers) + len(self.paths) - int(np.count_nonzero(self.in_content))
@@ -348,7 +353,7 @@ def _files(matches: RawMatches, repositories: Mapping[str, RepositoryInfo]) -> t
     texts = json_paths(matches.paths) if matches.path_json is None else matches.path_json
     # Only the locations of this result, which are few.
     location_texts = {
-        index: _location_text(matches.locations[index], repositories) for index in set(matches.location_index.tolist())
+        index: location_text(matches.locations[index], repositories) for index in set(matches.location_index.tolist())
     }
     columns = zip(matches.in_content.tolist(), texts, matches.location_index.tolist(), strict=True)
     join = b"".join
@@ -383,7 +388,8 @@ def json_paths(paths: Any) -> list[bytes]:
     return texts
 
 
-def _location_text(target: RepositoryRevision, repositories: Mapping[str, RepositoryInfo]) -> bytes:
+def location_text(target: RepositoryRevision, repositories: Mapping[str, RepositoryInfo]) -> bytes:
+    """Return the JSON keys of a location, without braces."""
     info = repositories.get(target.repository)
     if info is None:
         return _location_json(target.repository, target.repository_id, 0, "", target.revision, target.commit)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sourcelight.core.batches import Event
+from sourcelight.core.batches.codecs.few_matches import FewMatchBatch, FewMatches
 from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
@@ -40,6 +41,7 @@ from sourcelight.engines.execution.results.raw_ranking import rank_raw
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search.cells.rows import have_notebooks
 from sourcelight.engines.search.definition_lookup import RankedDefinitions
+from sourcelight.engines.search.few_lines import MAX_SPANS
 from sourcelight.engines.search.model import SearchPart
 from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS
 from sourcelight.engines.search.small_search import SmallSearch, SmallSearchLimits
@@ -59,8 +61,10 @@ class FastPathLimits:
     ranked: int
 
 
-AT_ONCE = FastPathLimits(SmallSearchLimits(units=2048, matches=4096, text_bytes=2 << 20), ranked=500)
-"""On the thread of an event loop: a few milliseconds."""
+AT_ONCE = FastPathLimits(
+    SmallSearchLimits(units=2048, matches=4096, text_bytes=2 << 20, few_spans=MAX_SPANS), ranked=500
+)
+"""On the thread of an event loop, which sends JSON: a few milliseconds."""
 
 IN_THREAD = FastPathLimits(SmallSearchLimits(units=16_384, matches=32_768, text_bytes=8 << 20), ranked=CANDIDATES - 1)
 """In a separate thread: at most about 100 ms, in which the search can't be stopped and gives no rows."""
@@ -192,11 +196,11 @@ class FastPath:
         request: SearchRequest,
         *,
         words: Sequence[str],
-        matches: RawMatches,
+        matches: RawMatches | FewMatches,
         limits: FastPathLimits,
-    ) -> RawMatches | None:
+    ) -> RawMatches | FewMatches | None:
         """Return matches in the order in which they are displayed; None if a limit may cut them off, or for cells."""
-        total = int(matches.file_matches.sum())
+        total = matches.total
         # Cells are found by reading whole notebooks.
         if 0 <= request.display < total or (request.cells and have_notebooks(matches.paths)):
             return None
@@ -205,7 +209,9 @@ class FastPath:
         if limit is None:
             return matches
 
-        return None if total >= limit or total > limits.ranked else self._rank(shape, words, matches)
+        if total >= limit or total > limits.ranked:
+            return None
+        return self._rank(shape, words, matches if isinstance(matches, RawMatches) else matches.raw)
 
     def _count_limit(self, shape: shapes.KnownShape, request: SearchRequest) -> int | None:
         return shape.search.plan.alternative.count_limit(request.default_matches or self._default_matches)
@@ -218,7 +224,8 @@ class FastPath:
         limit = self._count_limit(shape, request)
         if limit is not None:
             matches = min(matches, limit - 1, limits.ranked)
-        return SmallSearchLimits(limits.search.units, matches, limits.search.text_bytes)
+        few_spans = 0 if limit is not None else limits.search.few_spans  # a ranking needs arrays
+        return SmallSearchLimits(limits.search.units, matches, limits.search.text_bytes, few_spans)
 
     def _rank(self, shape: shapes.KnownShape, words: Sequence[str], matches: RawMatches) -> RawMatches | None:
         """Rank matches as `ResultPipeline` does where no limit cuts them off."""
@@ -256,15 +263,22 @@ class FastPath:
         except (SourcelightError, OSError):
             return None  # the pipeline names the repository that can't be read
 
-    def _events(self, shape: shapes.KnownShape, matches: RawMatches | None, started_s: float) -> list[Event]:
+    def _events(
+        self, shape: shapes.KnownShape, matches: RawMatches | FewMatches | None, started_s: float
+    ) -> list[Event]:
         """Return the events in the order of `SearchExecution`, without an alert."""
         tally = Tally()
         events: list[Event] = []
         if matches is not None:
             # Paths are listed once they were asked for a few times, so an answer asks for them once.
-            tally.add_raw(matches, None if matches.path_json is None else corpus_masks(shape.search.corpus()))
-            infos = [shape.infos[name] for name in matches.repositories if name in shape.infos]
-            events.append(RawMatchBatch(matches, tuple(infos)))
+            masks = None if matches.path_json is None else corpus_masks(shape.search.corpus())
+            infos = tuple([shape.infos[name] for name in matches.repositories if name in shape.infos])
+            if isinstance(matches, FewMatches):
+                tally.add_few(matches, masks)
+                events.append(FewMatchBatch(matches, infos))
+            else:
+                tally.add_raw(matches, masks)
+                events.append(RawMatchBatch(matches, infos))
 
         selection = shape.search.plan.selection
         filters = tally.filters(

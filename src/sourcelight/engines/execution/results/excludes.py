@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,18 @@ def sums_by_mask(masks: UInt8Array, counts: Int64Array) -> dict[str, int]:
     masks, counts = masks[files], counts[files]
     sums = {regexp: int(counts[masks & (1 << bit) != 0].sum()) for bit, (_, regexp) in enumerate(EXCLUDES)}
     return {regexp: count for regexp, count in sums.items() if count}
+
+
+def sums_of_masks(counts: Mapping[int, int]) -> dict[str, int]:
+    """Return `sums_by_mask`, from the sum of the counts of files with each mask."""
+    sums = {}
+    # Most files match none of them.
+    masks = [(mask, count) for mask, count in counts.items() if mask]
+    for bit, (_, regexp) in enumerate(EXCLUDES) if masks else ():
+        count = sum([count for mask, count in masks if mask & (1 << bit)])
+        if count:
+            sums[regexp] = count
+    return sums
 
 
 @functools.cache

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core import arrays
+from sourcelight.core.batches.codecs.few_matches import FewMatches
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.results import most_frequent
 from sourcelight.core.batches.rows import MatchRows
@@ -21,7 +22,13 @@ from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.regexps import escape_regexp, exact_name
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.wire.events import SuggestedFilter
-from sourcelight.engines.execution.results.excludes import EXCLUDES, sums_by_mask, sums_of_raw, sums_of_texts
+from sourcelight.engines.execution.results.excludes import (
+    EXCLUDES,
+    sums_by_mask,
+    sums_of_masks,
+    sums_of_raw,
+    sums_of_texts,
+)
 
 _AGES = (
     ("after", "yesterday", "Last 24 hours"),
@@ -216,6 +223,27 @@ class Tally:
         else:
             _add_counts(self._by_exclude, sums_by_mask(excludes[raw.file_numbers], counts))
 
+    def add_few(self, few: FewMatches, excludes: arrays.UInt8Array | None) -> None:
+        """Count a few matches, as `add_raw` does."""
+        total = few.total
+        self.matches += total
+        _add_counts(self._by_type, {"content": total})
+
+        for index, count in sorted(_sums(few.location_index, few.counts).items()):
+            name, _, revision, _ = few.locations[index]
+            self.repositories.add(name)
+            _add_counts(self._by_location, {(name, "" if revision == "WORKTREE" else revision): count})
+
+        languages, codes = few.file_values["language"]
+        for code, count in sorted(_sums(codes.tolist(), few.counts).items()):
+            _add_counts(self._by_language, {languages[code]: count})
+
+        if excludes is None:
+            self._raw_paths.append((few.paths, np.array(few.counts)))
+        else:
+            masks = _sums([int(excludes[number]) for number in few.file_numbers], few.counts)
+            _add_counts(self._by_exclude, sums_of_masks(masks))
+
     def _named_files(self, batch: Any) -> int:
         """Return files of a batch that match by their content and by their path."""
         rows = MatchRows(batch)
@@ -324,6 +352,14 @@ def _add_counts(totals: dict[K, int], counts: Mapping[K, int]) -> None:
     """Add counts to totals by key."""
     for key, count in counts.items():
         totals[key] = totals.get(key, 0) + count
+
+
+def _sums(keys: Sequence[int], counts: Sequence[int]) -> dict[int, int]:
+    """Return the sum of the counts with each key."""
+    sums: dict[int, int] = {}
+    for key, count in zip(keys, counts, strict=True):
+        sums[key] = sums.get(key, 0) + count
+    return sums
 
 
 def _sums_by_location(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:

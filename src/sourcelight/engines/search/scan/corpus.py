@@ -418,6 +418,13 @@ class Corpus(Memo):
             return None
         return self._path_lists
 
+    @property
+    def made_path_lists(self) -> PathLists | None:
+        """`path_lists`, if an earlier search has made them; all corpora of one commit share those of the commit."""
+        # Read from where they are cached, since to make them takes longer than a small search.
+        owner, name = (self, "_path_lists") if len(self.members) > 1 else (self.members[0], "path_lists")
+        return vars(owner).get(name)
+
     @functools.cached_property
     def _path_lists(self) -> PathLists:
         lists = [member.path_lists for member in self.members]

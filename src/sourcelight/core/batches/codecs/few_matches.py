@@ -1,0 +1,135 @@
+"""A few matched lines as objects, and their JSON.
+
+`raw_matches` handles thousands of lines with a fixed number of calls of numpy. For a dozen lines, these calls take
+longer than a loop over them: each has a cost of its own, and between two searches its code leaves the processor's
+caches. Both write the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from sourcelight.core.batches.codecs.raw_matches import (
+    RawMatchBatch,
+    RawMatches,
+    RepositoryRevision,
+    location_text,
+)
+from sourcelight.core.batches.codecs.wire_columns import CodedValues, file_endings
+from sourcelight.core.batches.events import RepositoryInfo
+from sourcelight.core.wire.encode import dump
+
+_SEPARATOR = "\x7f"
+_SPLIT = b"\x7f"
+
+
+class FewRow(NamedTuple):
+    """A matched line in ASCII: its 0-based number, its text without the newline, and the start and length of spans."""
+
+    number: int
+    text: bytes
+    spans: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class FewMatches:
+    """Files with a few matched lines, in display order.
+
+    Attributes
+    ----------
+    locations, location_index
+        Distinct repositories at a revision, and the index of the location of each file.
+    file_values
+        Other columns of files, by name.
+    paths, path_json, file_numbers
+        The path of each file, its JSON text without quotes, and its number in the corpus of the search.
+    rows
+        The matched lines of each file.
+    counts
+        Matches in each file.
+    make_raw
+        Makes the same matches as arrays.
+    """
+
+    locations: Sequence[RepositoryRevision]
+    location_index: Sequence[int]
+    file_values: Mapping[str, CodedValues]
+    paths: Sequence[bytes]
+    path_json: Sequence[bytes]
+    file_numbers: Sequence[int]
+    rows: Sequence[Sequence[FewRow]]
+    counts: Sequence[int]
+    make_raw: Callable[[], RawMatches]
+
+    @property
+    def total(self) -> int:
+        """Number of matches."""
+        return sum(self.counts)
+
+    @property
+    def repositories(self) -> list[str]:
+        """Names of the repositories with a match, in the order of `locations`."""
+        return list(dict.fromkeys([self.locations[index].repository for index in sorted(set(self.location_index))]))
+
+    @cached_property
+    def raw(self) -> RawMatches:
+        """The matches as arrays."""
+        return self.make_raw()
+
+    def payload(self, repositories: Mapping[str, RepositoryInfo]) -> bytes:
+        """Return the JSON array of all matches, as `raw_payloads` gives it."""
+        texts = iter(_texts([row.text for rows in self.rows for row in rows]))
+        locations = {index: location_text(self.locations[index], repositories) for index in set(self.location_index)}
+        values = {
+            name: ({code: of_code[code] for code in set(codes.tolist())}, codes.tolist())
+            for name, (of_code, codes) in self.file_values.items()
+        }
+        columns = zip(self.path_json, self.location_index, self.rows, file_endings(values, len(self.rows)), strict=True)
+        files = []
+        for path, location, rows, ending in columns:
+            lines = b",".join(
+                [
+                    b'{"line":"%b","lineNumber":%d,"offsetAndLengths":[%b]}'
+                    % (next(texts), row.number, b",".join([b"[%d,%d]" % span for span in row.spans]))
+                    for row in rows
+                ]
+            )
+            files.append(
+                b'{"type":"content","path":"%b",%b,"hunks":null,"lineMatches":[%b]%b'
+                % (path, locations[location], lines, ending)
+            )
+        return b"[%b]" % b",".join(files)
+
+
+def _texts(lines: Sequence[bytes]) -> list[bytes]:
+    """Return the JSON text of each line, without quotes."""
+    texts = dump(_SEPARATOR.join([str(line, "ascii") for line in lines]))[1:-1].split(_SPLIT)
+    if len(texts) != len(lines):
+        return [dump(str(line, "ascii"))[1:-1] for line in lines]
+    return texts
+
+
+class FewMatchBatch(RawMatchBatch):
+    """A ``matches`` event of a few lines, whose arrays are made on demand, too."""
+
+    __slots__ = ("few",)
+
+    few: FewMatches
+
+    def __init__(self, matches: FewMatches, repositories: tuple[RepositoryInfo, ...] = ()) -> None:
+        # As in the base class, whose field `raw` is a property here.
+        object.__setattr__(self, "few", matches)
+        object.__setattr__(self, "repositories", repositories)
+
+    @property
+    def raw(self) -> RawMatches:  # type: ignore[override]  # a property in place of a slot
+        """The matches as arrays."""
+        return self.few.raw
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(map(len, self.few.rows))

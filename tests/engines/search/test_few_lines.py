@@ -1,0 +1,98 @@
+"""A few matches that are collected one by one are those that arrays give, byte for byte."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from sourcelight.backends.embedded import open_engine
+from sourcelight.core.batches import Event
+from sourcelight.core.batches.codecs.encode import encode_matches
+from sourcelight.core.batches.codecs.few_matches import FewMatchBatch
+from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.wire.events import Filters
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution.results.tally import Tally
+from sourcelight.engines.search.few_lines import MAX_SPANS
+from sourcelight.engines.search.scan.corpus import LISTS_UNMADE
+from sourcelight.repos import Viewer
+from sourcelight.testing import RepositoryBuilder
+
+WORDS = ("lamp", "Lamp", "kiosk", "<b>", '"q"', "a&b", "\t", "lamplamp", "\\", "\x7f", "\x01", "")
+BEYOND_ASCII = ("caf\u00e9 lamp", "\u2028", *WORDS)
+NAMES = ("src/a{}.py", "test/a{}.py", "vendor/x{}.go", "b{}_test.go", "d/{}.min.js", "third_party/{}.c", "README{}")
+
+
+def text(chance: random.Random) -> str:
+    words = BEYOND_ASCII if chance.random() < 0.03 else WORDS
+    lines = [" ".join(chance.choices(words, k=chance.randrange(5))) for _ in range(chance.randrange(6))]
+    return "\n".join(lines) + chance.choice(("\n", "", "\r\n"))
+
+
+def answer(engine: LocalEngine, query: str) -> list[Event]:
+    request = SearchRequest(query, display=-1)
+    engine.refresh()
+    events = engine.fast_path.answer(request, Viewer.owner())
+    return list(engine.stream(request, Viewer.owner(), Cancellation())) if events is None else events
+
+
+def few_of(events: list[Event]) -> list[FewMatchBatch]:
+    return [event for event in events if isinstance(event, FewMatchBatch)]
+
+
+def test_they_are_written_and_counted_as_arrays_are(tmp_path: Path) -> None:
+    chance = random.Random(5)  # noqa: S311 - to draw the same again
+    for name in ("tower", "harbour", "quay"):
+        files = {chance.choice(NAMES).format(number): text(chance) for number in range(12)}
+        # Some files have the same content.
+        files |= {f"copies/{number}.txt": "lamp\nkiosk lamp lamp\n" for number in range(3)}
+        RepositoryBuilder(tmp_path / "src" / name).commit(files)
+
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    compared = 0
+    for word in ("lamp", "kiosk", "Lamp", "amp", "b>"):
+        for form in ("{}", "{} case:yes", "{} file:test", "{} lang:python", "{} repo:tower", "type:file {} AND NOT q"):
+            query = f"{form.format(word)} count:all"
+            for _ in range(LISTS_UNMADE + 2):
+                events = answer(engine, query)
+            for batch in few_of(events):
+                infos = {info.name: info for info in batch.repositories}
+                raw = RawMatchBatch(batch.few.raw, batch.repositories)
+                assert list(encode_matches(batch, infos)) == list(encode_matches(raw, infos))
+                assert (batch.rows, batch.few.total) == (raw.rows, raw.raw.total)
+                assert batch.few.repositories == raw.raw.repositories
+                assert batch.batch.equals(raw.batch)
+
+                few_tally, raw_tally = Tally(), Tally()
+                few_tally.add_few(batch.few, None)
+                raw_tally.add_raw(raw.raw)
+                expected = raw_tally.filters(exhaustive=True, forks=0, archived=0)
+                assert few_tally.filters(exhaustive=True, forks=0, archived=0) == expected
+                assert [event.filters for event in events if isinstance(event, Filters)] == [expected]
+                compared += 1
+    assert compared > 10
+
+
+@pytest.mark.parametrize(
+    ("line", "is_few"),
+    [("lamp", True), ("lamp \x7f lamp", True), ("caf\u00e9 lamp", False), ("x" * (1 << 17) + " lamp", False)],
+)
+def test_an_unusual_line_is_left_to_arrays(tmp_path: Path, line: str, *, is_few: bool) -> None:
+    RepositoryBuilder(tmp_path / "src" / "tower").commit({"a.txt": f"{line}\n", "b.txt": "lamp\n"})
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    for _ in range(LISTS_UNMADE + 2):
+        events = answer(engine, "lamp count:all")
+    assert bool(few_of(events)) == is_few
+
+
+@pytest.mark.parametrize(("matches", "is_few"), [(MAX_SPANS, True), (MAX_SPANS + 1, False)])
+def test_many_matches_are_left_to_arrays(tmp_path: Path, matches: int, *, is_few: bool) -> None:
+    RepositoryBuilder(tmp_path / "src" / "tower").commit({"a.txt": "lamp\n" * matches})
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    for _ in range(LISTS_UNMADE + 2):
+        events = answer(engine, "lamp count:all")
+    assert bool(few_of(events)) == is_few
