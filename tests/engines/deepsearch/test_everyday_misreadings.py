@@ -132,3 +132,53 @@ def test_an_output_of_terraform_is_no_place_that_makes_a_value(kiln: LocalEngine
 def test_a_value_in_the_question_is_not_what_it_asks_for(kiln: LocalEngine) -> None:
     lead = lead_of(kiln, "what does the server call itself in X-Powered-By if I leave it alone?")
     assert "is set to `'X-Powered-By'`" not in lead
+
+
+@pytest.fixture(scope="module")
+def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("forge")
+    builder = RepositoryBuilder(root / "forge")
+    builder.commit(
+        {
+            "package.json": '{"name": "forge-infra", "version": "0.0.0"}\n',
+            "DBI.pm": 'package DBI;\n$VERSION = "1.652";\n$DBI::dial_maxlen = 1000;\n1;\n',
+            "lib/Bundle/DBI.pm": 'package Bundle::DBI;\nour $VERSION = "12.008696";\n1;\n',
+            "lib/DBI/PurePerl.pm": "package DBI;\n$DBI::dial_maxlen ||= 400;\n1;\n",
+            "Core.xs": 'forge_setup(pTHX_ SV *a)\n{\n  inner("forge_setup");\n}\n  forge_setup(aTHX_ b);\n',
+            "src/values.hpp": "struct Value {\n  int color;\n};\n",
+            "src/fn_colors.cpp": "int mix() { return 1; }\n",
+            "loaders.py": "class Loader:\n    @property\n    def vocab(self):\n        return 1\n",
+            "writer.cs": "class Writer {\n  void Write(string layout = null) { }\n}\n",
+            "test/unit/a.c": "static void test_body(int a) {}\nTEST_BEGIN(test_a) {\n}\n",
+        },
+        "Start",
+    )
+    builder.commit({"a": "1\n"}, "Add gzip to the network target", author=ADA)
+    builder.commit({"a": "2\n"}, "Add a gzip target for files", author=BEN)
+    builder.tag("old-pages")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What's the latest version?", "old-pages"),
+        ("What's the latest version?", "0.0.0"),
+        ("What is $DBI::VERSION set to?", "12.008696"),
+        ("What is the default maximum length of the dial?", "`400`"),
+        ("what calls forge_setup", "quoted key"),
+        ("which file implements the color functions", "values.hpp"),
+        ("where is the vocab class", "property"),
+        ("what is the default layout?", "`null`"),
+        ("when was the gzip target added", "Ada"),
+        ("how many unit tests are there", "**1**"),
+    ],
+)
+def test_what_only_looks_like_the_answer_is_not_stated(forge: LocalEngine, question: str, text: str) -> None:
+    assert text not in lead_of(forge, question).partition("Most relevant:")[0]
+
+
+def test_a_tag_without_a_number_is_named_where_tags_are_asked_for(forge: LocalEngine) -> None:
+    assert "`old-pages`" in lead_of(forge, "What's the newest tag?")

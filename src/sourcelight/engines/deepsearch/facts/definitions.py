@@ -297,6 +297,9 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
             continue
 
         tests.languages.append(language)
+        # Where macros define the tests, functions that are named like tests help them.
+        if language == "C" and _own_forms(work, (language,), notes):
+            continue
         queries = make_queries(work, f"lang:{quote_value(language)} {custom.search}", languages=False)
         rows = run_searches(work, queries, notes)
         rows = keep_tests(language, rows)
@@ -311,7 +314,8 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
 
         if language == "Swift":
             # An attribute on a separate line marks the function below as a test.
-            above = {(row["path"], row["line_number"] + 1) for row in rows if _is_attribute_of_swift(row)}
+            attributes = [row for row in rows if "@Test" in (row["line"] or "") and "func" not in (row["line"] or "")]
+            above = {(row["path"], row["line_number"] + 1) for row in attributes}
             rows = [row for row in rows if (row["path"], row["line_number"]) not in above]
 
         if rows:
@@ -323,12 +327,6 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
     return tests
 
 
-def _is_attribute_of_swift(row: dict[str, Any]) -> bool:
-    """Return whether a line has only the attribute of a test, whose function is on the line below."""
-    line = row["line"] or ""
-    return "@Test" in line and "func" not in line
-
-
 _OWN_MACRO = re.compile(r"(?P<name>TEST_(?!(?:[FP]|CASE\w*|SUITE\w*|GROUP\w*|MAIN)\s*\()\w+)\s*\(")
 """A macro that is named like those of test frameworks for C++, at the beginning of a line."""
 _OWN_WRAPPER = re.compile(r"[ \t]{0,40}(?P<name>(?:test|it)[A-Z]\w*)\s*\(\s*[\"'`]")
@@ -337,6 +335,7 @@ _OWN_DART = re.compile(r"[ \t]{0,40}(?P<name>test(?!Widgets\b)[A-Z]\w*)\s*\(")
 _OWN_ECMASCRIPT = (r"/^[ \t]*(?:test|it)[A-Z]\w*\s*\(/", _OWN_WRAPPER)
 _OWN_FORMS = (
     ("C++", r"/^TEST_\w+\s*\(/", _OWN_MACRO),
+    ("C", r"/^[A-Z_]*TEST[A-Z_]*\s*\(\w/", re.compile(r"(?P<name>[A-Z_]*TEST[A-Z_]*)\s*\(")),
     ("JavaScript", *_OWN_ECMASCRIPT),
     ("TypeScript", *_OWN_ECMASCRIPT),
     ("Dart", r"/^[ \t]*test[A-Z]\w*\s*\(/", _OWN_DART),

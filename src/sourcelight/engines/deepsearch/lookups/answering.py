@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
@@ -179,7 +179,8 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
 
     # A type of the name is no module.
     is_module = any(item.definition.kind in _OF_MODULES for item in definitions)
-    if not definitions or (lookup.symbol_kind in _OF_MODULES and not is_module):
+    is_other = (lookup.symbol_kind in _OF_MODULES and not is_module) or _is_word_of_prose(lookup, work, definitions)
+    if not definitions or is_other:
         return None if definitions else _find_undefined(lookup, work, queries, notes)
     if lookup.kind == "value" and lookup.owner:
         # What the place has there, rather than where the name is defined.
@@ -208,6 +209,25 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     return finding
 
 
+_WHICH_FILE = re.compile(r"\W*(?:in )?(?:which|what) (?:source )?(?:file|module)\b", re.IGNORECASE)
+_OF_OWNERS = frozenset({"field", "property", "enummember", "key", "parameter", "variable"})
+"""Kinds of what belongs to something else, which no file is about."""
+
+
+def _is_word_of_prose(lookup: Lookup, work: Work, definitions: Sequence[DefinitionLocation]) -> bool:
+    """Return whether a word says what is sought, and what is called so is of another kind: "the color functions"."""
+    if lookup.kind != "definition" or not definitions or not lookup.name.islower():
+        return False
+    if f"`{lookup.name}`" in work.inquiry.question:
+        return False
+    if _WHICH_FILE.match(work.inquiry.question) is not None and definitions[0].definition.kind in _OF_OWNERS:
+        return True
+    if _PLAIN_WORD.fullmatch(lookup.name) is None:
+        return False
+    is_of_noun = any(is_of_kind(work, location, lookup.symbol_kind) for location in definitions)
+    return bool(lookup.symbol_kind) and (lookup.symbol_kind.endswith("s") or not is_of_noun)
+
+
 def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
     """Return the value of a name that nothing defines where the question asks for it, or that it occurs nowhere."""
     if lookup.owner and lookup.kind == "definition":
@@ -228,7 +248,7 @@ def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[
         callers = find_lines_with_calls(work, [], lookup.name, notes)
         if callers is None and not lookup.owner and not _PLAIN_WORD.fullmatch(lookup.name):
             # What is registered, emitted or handled may have its name in quotation marks alone.
-            callers = find_key_uses(work, lookup.name, notes)
+            callers = find_key_uses(work, lookup.name, notes, of_calls=True)
         if callers is not None and are_calls_in_scope(callers, [], lookup.owner):
             return callers
 

@@ -23,7 +23,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
 )
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.class_heads import ClassHead, read_class_heads, without_brackets
-from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import IMPORT, lines_of_code
 from sourcelight.engines.symbols.file_definitions import has_errors
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
@@ -74,6 +74,17 @@ def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iter
     """Yield the lines of a file, from 1, without comments and multi-line strings."""
     target = work.inquiry.pins.of(repository)
     return iter(()) if target is None else lines_of_code(texts.lines(target, path), language_at(texts, target, path))
+
+
+def calls_by_text(name: str, rows: Sequence[dict[str, Any]], quoted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines that may call something by its name in quotation marks, rather than import or list it.
+
+    There are none if a line has the form of a call, which names a function that isn't known here.
+    """
+    if any(re.search(rf"(?<![\"'`\w]){re.escape(name)}\s*\(", row["line"]) for row in rows):
+        return []
+    lines = [row for row in quoted if IMPORT.match(row["line"]) is None]
+    return [row for row in lines if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
 
 
 def rows_of_code(texts: FileTexts, work: Work, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -148,7 +148,8 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     words = {part.lower() for part in parts_of(scope)}
     valued = [candidate for candidate in candidates.values() if _words_around(candidate) >= words]
     # In a place that prose describes, "None" often means that something else there sets it.
-    if words and all(candidate.value.lower() in _NULLS for candidate in valued):
+    is_of_prose = bool(words) or (name.isalpha() and name.islower() and f"`{name}`" not in work.inquiry.question)
+    if is_of_prose and all(candidate.value.lower() in _NULLS for candidate in valued):
         return None
     if not valued or len({candidate.value for candidate in valued}) > MAX_NAMED:
         return None

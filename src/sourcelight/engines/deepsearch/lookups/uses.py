@@ -235,14 +235,14 @@ def _example_rank(path: str) -> int:
     return 1 if DOCUMENTS.search(path) else 3 + rank_of(path)
 
 
-def find_key_uses(work: Work, name: str, notes: list[str]) -> Finding | None:
-    """Return the lines of code that have the key of a setting, an option or a variable of the environment."""
+def find_key_uses(work: Work, name: str, notes: list[str], *, of_calls: bool = False) -> Finding | None:
+    """Return the lines of code that have the key of a setting or a variable of the environment, or may call it so."""
     queries = make_queries(work, f"case:yes type:file {whole_word(name)}")
     rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
     texts = work.texts
     key = re.compile(rf"[\"'`]-{{0,2}}{re.escape(name)}[\"'`=\s:,]|process\.env\.{re.escape(name)}\b")
     using = recount.rows_of_code(texts, work, (row for row in rows if is_code(row) and key.search(row["line"])))
-    if not using:
+    if not (using := recount.calls_by_text(name, rows, using) if of_calls else using):
         return None
 
     def reads(row: Mapping[str, Any]) -> bool:

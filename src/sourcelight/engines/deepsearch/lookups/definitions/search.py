@@ -162,6 +162,8 @@ def _find_unparsed_members(
     container, simple = split_name(name)
     for target, path, first in find_unparsed(work, texts, simple, notes):
         lines, language = texts.lines(target, path), language_of(path) or ""
+        if language == "Perl" and not _is_in_package(lines[: first.line], name):
+            continue
         code_lines = list(lines_of_code(lines, language))
         overloads = _other_lines(texts, DefinitionLocation(target, path, first))
         for definition in (first, *(overload.definition for overload in overloads)):
@@ -169,6 +171,16 @@ def _find_unparsed_members(
                 yield target, path, replace(definition, container=container)
             elif _is_unparsed_member(lines, path, definition, container):
                 yield target, path, definition
+
+
+_PACKAGE = re.compile(r"\s*package\s+(?P<name>[\w:]+)")
+
+
+def _is_in_package(lines: Sequence[str], name: str) -> bool:
+    """Return whether the last package of Perl above a line has the whole name: `Bundle::DBI` isn't `DBI`."""
+    heads = [match for line in lines if (match := _PACKAGE.match(line[:_MAX_LINE])) is not None]
+    qualifier = name.rpartition("::")[0]
+    return not qualifier or not heads or heads[-1]["name"] in {qualifier, name}
 
 
 def _type_around(code_lines: Sequence[tuple[int, str]], number: int, language: str) -> str:

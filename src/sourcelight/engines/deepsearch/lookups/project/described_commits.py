@@ -110,6 +110,9 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
         return None
 
     row = min(fitting, key=lambda row: row["commit_date"])
+    # By a similar verb and with further words, several subjects say several things.
+    if not is_exact and len(subjects) > 1:
+        return None
     if any(other["commit_date"] < row["commit_date"] and _may_be(line, description) for other, line in lines):
         return None
     series = ", the first of several that fit" if len(fitting) > 1 else ""

@@ -33,6 +33,9 @@ def find_version(work: Work, notes: list[str]) -> Finding | None:
     """Return the newest tag, with the version in a manifest below; None without both."""
     field = find_field(work, "version", "", "", "", notes)
     finding = find_newest_tag(work, notes)
+    if finding is None and field is not None and re.search(r"`0\.0\.0\b", field.headline.text) is not None:
+        # What is never published has a version that says nothing.
+        return None
     if finding is None or field is None:
         return finding or field
     finding.heading = "Earlier tags, and the version in manifests"
@@ -59,6 +62,9 @@ def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
 
     # Several tags may name one commit: none of them is newer than another.
     names = [row["name"] for row in tags if row["commit_date"] == tags[0]["commit_date"]]
+    if not any(re.search(r"\d", name) for name in names) and re.search(r"\btags?\b", work.inquiry.words) is None:
+        # A tag without a number is none of a release: it keeps a branch or a state.
+        return None
     tag = " and ".join(code(name) for name in names)
     subject = "The newest tags are" if len(names) > 1 else "The newest tag is"
     text = f"{subject} {tag}, of the commit by {byline(commits[0])}"

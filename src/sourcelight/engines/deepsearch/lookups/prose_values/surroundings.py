@@ -405,13 +405,14 @@ def _opening_texts(lines: Sequence[str], item: BindingMatch) -> list[str]:
 def is_set_in_shell(best: BindingMatch, matches: Sequence[BindingMatch]) -> bool:
     """Return whether a script sets the variable for whose absence another one of its lines has a value.
 
-    What replaces ``${unit:-C}`` in a text is no default where the script begins with ``unit="off"``.
+    What replaces ``${unit:-C}`` in a text is no default where the script begins with ``unit="off"``. In Perl, another
+    file may set it, too.
     """
-    if best.binding.form != "fallback" or not re.search(r"\.(?:sh|bash|zsh)$|(?:^|/)[^./]+$", best.path):
+    if best.binding.form != "fallback" or not re.search(r"\.(?:sh|bash|zsh|p[lm])$|(?:^|/)[^./]+$", best.path):
         return False
 
     return any(
-        item.path == best.path
+        (item.path == best.path or best.path.endswith((".pl", ".pm")))
         and item.binding.form == "assigned"
         and item.binding.name == best.binding.name
         and item.binding.value.strip("\"'") != best.binding.value
