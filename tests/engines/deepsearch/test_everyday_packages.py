@@ -310,3 +310,50 @@ def test_a_directory_that_is_asked_for_has_its_manifest(tmp_path_factory: pytest
     )
     lead = lead_of(engine, "Which npm dev dependencies does the docs site have?")
     assert lead.startswith("`docs/package.json` lists 1 dependency (devDependencies): `vitepress`")
+
+
+@pytest.fixture(scope="module")
+def gem(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    files: dict[str | bytes, str | bytes | None] = {
+        "gem.gemspec": "Gem::Specification.new do |gem|\n  gem.name = 'gem'\n  gem.add_dependency 'logger'\nend\n",
+        "Gemfile": "gemspec\ngem 'kqueue', '>= 0.2'\n",
+    }
+    return _open(tmp_path_factory, "gem", files)
+
+
+def test_what_a_gemfile_lists_beside_a_gemspec_is_not_needed_at_run_time(gem: LocalEngine) -> None:
+    assert not lead_of(gem, "is kqueue a runtime dependency?").startswith("Yes")
+    assert lead_of(gem, "is logger a runtime dependency?").startswith("Yes: `gem.gemspec` lists `logger`")
+
+
+def test_pinned_is_no_question_for_a_list(spindle: LocalEngine) -> None:
+    assert lead_of(spindle, "is attrs pinned?").startswith("`pyproject.toml` lists `attrs>=1`")
+
+
+def test_a_profile_is_not_what_always_holds(tmp_path_factory: pytest.TempPathFactory) -> None:
+    dependency = "<dependency><groupId>a</groupId>\n<artifactId>oats</artifactId><version>3</version>{}</dependency>\n"
+    pom = (
+        "<project><artifactId>mill</artifactId>\n<dependencies>\n"
+        + dependency.format("<scope>test</scope>")
+        + "</dependencies>\n<profiles><profile><id>bench</id><dependencies>\n"
+        + dependency.format("")
+        + "</dependencies></profile></profiles></project>\n"
+    )
+    engine = _open(tmp_path_factory, "mill", {"pom.xml": pom})
+    lead = lead_of(engine, "is oats a runtime dependency?")
+    assert lead.startswith("`pom.xml` lists `oats` `3` (test), but not as a runtime dependency")
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("Do I need attrs on 3.12?", "condition"),
+        ("anything in there that pulls in serde?", "which"),
+        ("Is clap a hard dependency or can I leave it out?", "listed"),
+        ("which rspec do they test with?", "which"),
+    ],
+)
+def test_further_questions_are_read(question: str, asks: str) -> None:
+    lookup = read_lookup(question)
+    assert lookup is not None
+    assert lookup.asks == asks

@@ -100,6 +100,10 @@ def test_a_word_of_prose_is_not_denied_alone(mill: LocalEngine) -> None:
         ("Does it support Windows?", ()),
         ("Where is the Redis driver?", ()),
         ("Is there any change that broke the API?", ()),
+        ("any Windows-specific code in here?", ()),
+        ("can it build AppImages?", ("AppImage",)),
+        ("does it support GIFs?", ("GIF",)),
+        ("does it work with Redis?", ("Redis",)),
     ],
 )
 def test_subjects_are_names_else_nouns(question: str, subjects: tuple[str, ...]) -> None:

@@ -63,9 +63,10 @@ become (?:available|possible|supported)
     "GONE": r"""
 removed|deleted|dropped|ditched|scrapped|killed(?: off)?|axed|thrown (?:out|away)|taken out|retired|nuked
 """,
-    "GO": r"disappear(?:ed)?|vanish(?:ed)?|go(?:ne)? away|went away|leave|left|die|(?:get|got|been|be) (?:GONE)",
+    "GO": r"disappear(?:ed)?|vanish(?:ed)?|go|go(?:ne)? away|went away|leave|left|die|(?:get|got|been|be) (?:GONE)",
     "REMOVE": r"""
 ditch|scrap|kill(?: off)?|axe|nuke|retire|purge|eliminate|abandon|discontinue|sunset|drop|remove|delete|get rid of
+(?:move|get|migrate|come) off(?: of)?
 throw (?:out|away)|kick out|strip out|rip out|pull out|take out|cut(?: out)?|toss(?: out)?|dump|chuck(?: out)?|trash|zap
 stop (?:using|shipping|having|providing|including|offering)|do away with|part with|move away from|switch away from
 """,

@@ -31,7 +31,7 @@ from sourcelight.engines.deepsearch.lookups.project.subject_paths import (
     name_subject_paths,
     name_word_path,
     names_kind_of_path,
-    says_addition,
+    says_event,
 )
 from sourcelight.engines.deepsearch.places.name_marks import mark_names
 from sourcelight.engines.deepsearch.question.event_wording import event_of_release, expand_event_wording
@@ -266,7 +266,7 @@ def _count_of_path(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
     if of_word is None:
         return None
     of_path = count(of_word[0], emit)
-    return of_path if _is_stated(of_path) and says_addition(_first_text(of_path.draft), of_word[1]) else None
+    return of_path if _is_stated(of_path) and says_event(_first_text(of_path.draft), of_word[1]) else None
 
 
 _REMOVED_BY = re.compile(r"` was removed by ")

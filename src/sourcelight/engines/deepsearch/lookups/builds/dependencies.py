@@ -128,8 +128,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     of_group = [
         match
         for match in matches
-        if match.manifest.rank <= rank
-        and (_is_of_group(match, question.group) or _is_for_work(match, question.group, manifests_of_all))
+        if match.manifest.rank <= rank and _is_of_list(match, question.group, manifests_of_all)
     ]
     # Most formats have one list for all that developers need: what it has may be for tests, or for something else.
     may_be_of_tests = question.group == "test" and question.asks != "listed" and not of_group
@@ -242,6 +241,7 @@ def _in_order(work: Work, matches: Sequence[PackageLine], question: PackageQuest
             match.manifest.rank > 1,
             question.asks == "version" and not match.requirement.version,
             not is_own(work, match.manifest),
+            _is_of_profile(match),
             _OWN_WORK.search(match.requirement.group) is not None,
             bool(match.requirement.group),
         ),
@@ -268,9 +268,21 @@ def _is_of_group(match: PackageLine, group: str) -> bool:
     return re.search(_GROUPS[group], text, re.IGNORECASE) is not None
 
 
-def _is_for_work(match: PackageLine, group: str, manifests: Sequence[Manifest]) -> bool:
+def _is_of_list(match: PackageLine, group: str, manifests: Sequence[Manifest]) -> bool:
+    """Return whether a package is listed for a group; a ``Gemfile`` beside a gemspec lists what is for work on it."""
+    if group in {"runtime", "required"} and (_is_for_work(match, manifests) or _is_of_profile(match)):
+        return False
+    return _is_of_group(match, group) or (group == "dev" and _is_for_work(match, manifests))
+
+
+def _is_of_profile(match: PackageLine) -> bool:
+    """Return whether only a profile of a build lists a package, which is chosen by hand."""
+    return match.requirement.condition.startswith("profile ")
+
+
+def _is_for_work(match: PackageLine, manifests: Sequence[Manifest]) -> bool:
     """Return whether a ``Gemfile`` beside a gemspec lists a package: what the gem needs is in the gemspec."""
-    if group != "dev" or match.manifest.path.rpartition("/")[2] != "Gemfile":
+    if match.manifest.path.rpartition("/")[2] != "Gemfile":
         return False
 
     directory = match.manifest.directory
@@ -285,10 +297,13 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
     # "Is it needed on Python 3.12?" is answered by the condition that the line has.
     if match.manifest.rank > 1 or question.subject or " or " in work.inquiry.question or question.asks == "condition":
         return False
+    # "Is it pinned?" asks for neither of them.
+    if question.asks == "version" and re.search(r"\b(?:which|what)\b", work.inquiry.question, re.IGNORECASE) is None:
+        return False
     list_name = match.requirement.group
     is_of_versions = _VERSIONS_ALONE.search(list_name) is not None
     is_optional = question.asks == "need" and _OPTIONAL_LIST.search(list_name) is not None
-    if not question.group and (is_of_versions or is_optional):
+    if (not question.group and (is_of_versions or is_optional)) or _is_of_profile(match):
         return False
 
     base = match.manifest.path.rpartition("/")[2]

@@ -176,7 +176,8 @@ def _other_lines(
     """Return the lines of code with a name that neither define, import nor surely call it."""
     other_lines: list[_OtherLine] = []
     # No owner before it: a member of something else may have the name, which navigation tells apart.
-    call = re.compile(rf"(?<![\w$.>:'\"]){re.escape(name)}\(")
+    # A name in brackets, as in `client['read']()`, is one that navigation doesn't follow.
+    call = re.compile(rf"(?<![\w$.>:'\"]){re.escape(name)}\(|\[['\"]{re.escape(name)}['\"]\]\(")
     word = re.compile(rf"\b{re.escape(name)}\b")
     for row in name_rows:
         target, key = work.inquiry.pins.of(row["repository"]), (row["repository"], row["path"], row["line_number"])

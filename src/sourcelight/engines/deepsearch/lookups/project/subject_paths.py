@@ -102,9 +102,9 @@ def name_subject_paths(inquiry: ResearchRequest) -> list[ResearchRequest]:
 
 
 def name_word_path(inquiry: ResearchRequest) -> tuple[ResearchRequest, str] | None:
-    """Return a question for when one word was added, with the path that is called so, and that word; None for others.
+    """Return a question for when one word was added or removed, with the path that is called so, and that word.
 
-    The commit that added the path answers only if its subject names the word, too: see `says_addition`.
+    None for others. The commit answers only if its subject names the word, too: see `says_event`.
     """
     match = _WORD_ADDED.fullmatch(re.sub(r"`([\w-]+)`", r"\1", inquiry.words.strip().rstrip(" ?.!")))
     paths = PathNames(inquiry)
@@ -112,33 +112,36 @@ def name_word_path(inquiry: ResearchRequest) -> tuple[ResearchRequest, str] | No
         return None
 
     word = match["subject"].lower()
-    candidates = _paths_of(paths, is_past=False)
+    is_past = _PAST.search(match[0]) is not None
+    candidates = _paths_of(paths, is_past=is_past)
     called = [path for path in candidates if rank_of(path) <= 1 and not _OF_TESTS.search(path)]
-    called = [path for path in called if _without_ending(path).rpartition("/")[2].lower() == word]
+    called = [path for path in called if _without_ending(path).rpartition("/")[2].lstrip(".").lower() == word]
     depth = min((path.rstrip("/").count("/") for path in called), default=0)
     first = [path for path in called if path.rstrip("/").count("/") == depth]
     if len(first) != 1:
         return None
-    path = first[0] if first[0].endswith("/") else code(first[0])
-    return inquiry.with_words(f"{match['before']}{path}{match.groupdict().get('after') or ''}"), word
+    path = first[0] if first[0].endswith("/") or is_past else code(first[0])
+    return inquiry.with_words(f"{match['before']}{path}{match['after']}"), word
 
 
 _WORD_ADDED = re.compile(
-    r"(?P<before>(?:who|when) (?:was |were )?(?:added |introduced |implemented )?)(?P<subject>[A-Za-z][\w-]{2,40})"
-    r"(?P<after>(?: (?:added|introduced|implemented))?)",
+    r"(?P<before>(?:who|when) (?:was |were )?(?:(?:added|introduced|implemented|removed|dropped|deleted) )?)"
+    r"(?P<subject>[A-Za-z][\w-]{2,40})(?P<after>(?: (?:added|introduced|implemented|removed|dropped|deleted))?)",
     re.IGNORECASE,
 )
 _ADDS = re.compile(r"\b(?:add|support|introduc|implement|initial|new|creat|feat)\w*\b", re.IGNORECASE)
+_REMOVES = re.compile(r"\b(?:remov|delet|drop|kill|retir|replac|migrat|clean)\w*\b|\bget rid\b", re.IGNORECASE)
 _QUOTED_SUBJECT = re.compile(r"in commit “(?P<subject>[^”]{1,300})”")
 
 
-def says_addition(sentence: str, word: str) -> bool:
-    """Return whether the subject of the commit that a sentence quotes says that it adds a thing called by a word."""
+def says_event(sentence: str, word: str) -> bool:
+    """Return whether the commit that a sentence quotes says by its subject that it adds, or removes, such a thing."""
     match = _QUOTED_SUBJECT.search(sentence)
     is_of_word = match is not None and re.search(
         rf"(?<![\w-]){re.escape(word)}(?![\w-])", match["subject"], re.IGNORECASE
     )
-    return match is not None and bool(is_of_word) and _ADDS.search(match["subject"]) is not None
+    verbs = _REMOVES if " was removed by " in sentence else _ADDS
+    return match is not None and bool(is_of_word) and verbs.search(match["subject"]) is not None
 
 
 def names_kind_of_path(text: str) -> bool:

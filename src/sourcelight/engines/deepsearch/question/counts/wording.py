@@ -6,8 +6,9 @@ Words that narrow nothing are removed, so that an answer doesn't announce them a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.question.request import QuestionPaths
 from sourcelight.engines.deepsearch.question.vocabulary import language_named
 
@@ -18,7 +19,15 @@ _FILES = r"(?:files?|scripts?|snapshots?|documents?|notebooks?)"
 _FILE_OF = r"(?P<of>[\w+#./ -]{0,40}?)\bfiles?(?P<where>(?: in [\w./-]{1,100})?)"
 _SUPERLATIVE = r"(?:longest|biggest|largest)"
 _TIMES = r"(?:\d{4}|last|this|january|february|march|april|may|june|july|august|september|october|november|december)"
-_FORMS: Sequence[tuple[str, str]] = (
+
+
+def _in_folder(match: re.Match[str]) -> str:
+    ending = match["glob"].lstrip("*.")
+    is_ending = ending != match["glob"] or language_of(f"x.{ending}")
+    return f"files of `{match['folder']}/*.{ending}` are there" if is_ending else match[0]
+
+
+_FORMS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
     # "What's the longest Lua file and how many lines does it have?"
     (
         (
@@ -46,6 +55,7 @@ _FORMS: Sequence[tuple[str, str]] = (
     ),
     (rf"\bduring (?:the )?(?:(?:year|month|course) (?:of )?)?(?={_TIMES}\b)", "in "),
     (r"\bin the (?:year|course of) (?=\d{4}\b)", "in "),
+    (r"\b(?:in )?(?:last|this) year,? \((?P<year>\d{4})\)", r"in \g<year>"),
     (r"\bversions (?:have|has|were|are|got) (?:(?:been|ever|already) ){0,2}tagged\b", "tags are there"),
     # "How many releases have been cut so far?"
     (
@@ -99,7 +109,24 @@ _FORMS: Sequence[tuple[str, str]] = (
         ),
         "workflows are there",
     ),
+    # "How many tests (it blocks) are in the spec?": the form of a test is that of its language.
+    (
+        (
+            r"(?<=\w)\s*[(,]\s*(?:the )?`?@?(?:it|tests?|describe|example|spec|ParameterizedTest|#\[test\])(?:\(\))?`?"
+            r"(?: (?:blocks?|functions?|methods?|annotations?|cases?|attributes?|calls?))?\s*\)"
+        ),
+        "",
+    ),
+    # "How many .t files are directly in t?"
+    (
+        (
+            r"(?P<glob>(?<![\w/])(?:\*?\.)?\w{1,12}) files (?:are |is )?(?:there )?(?:directly|right|immediately) "
+            r"(?:in|inside|under|below) (?:the )?(?P<folder>[\w./-]{1,100}?)/?(?: (?:folder|directory|dir))?(?=\W*$)"
+        ),
+        _in_folder,
+    ),
     # Words that narrow nothing.
+    (r"\b(?:do|does) (?:they|you guys|y'all) (?=(?:have|ship|contain|include|keep)\b)", "do we "),
     (
         (
             r"(?<=\w) (?:so far|to date|up to now|until now|as of (?:now|today)|all in all|all told|altogether|in total"

@@ -169,7 +169,8 @@ _OF_OTHERS = re.compile(
 _VAGUE_TAIL_TEXT = """
 it the this that project repo repository package library crate gem build code here least manifest now app dependency
 requirement currently general dependencies module requirements compatible supported bundled referenced configured
-shipped included linked pinned specified declared locked role wrapper applied fine ok okay acceptable possible good
+shipped included linked pinned specified declared locked role wrapper applied fine ok okay acceptable possible good work
+works
 """
 _VAGUE_TAIL = frozenset(_VAGUE_TAIL_TEXT.split())
 

@@ -52,7 +52,11 @@ _END_OF_OBJECT = re.compile(
     r"|without|within|inside|over|under|through|via|out|per|here|there|anywhere|yet|too|either|natively|instead)\b)",
     re.IGNORECASE,
 )
-_TOKEN = re.compile(r"[A-Za-z][\w]*(?:[.+#/-]\w+)*\+{0,2}#?")
+_TAILS = (
+    "specific|only|based|like|style|compatible|aware|related|free|independent|friendly|ready|powered|driven|flavou?red"
+)
+"""Ends of adjectives such as Windows-specific, which no code has to have."""
+_TOKEN = re.compile(rf"[A-Za-z][\w]*(?:(?!-(?:{_TAILS})\b)[.+#/-]\w+)*\+{{0,2}}#?")
 _GENERIC_TEXT = """
 support handling integration parser driver adapter backend plugin client server format mode feature middleware script
 scripts module library package code option options flag file files way method function class command support
@@ -64,6 +68,7 @@ straight itself themselves always never automatically directly alone out box aga
 role roles request requests response responses value values data name names list lists test tests user users
 daemon service services picker calendar page pages version versions number numbers time output input argument
 arguments message messages error errors string strings object objects line lines item items run runs running
+specific only based like style compatible aware related free independent friendly ready powered driven flavored
 """
 _GENERIC = frozenset(_GENERIC_TEXT.split())
 """Words of many things that say which kind is meant, so that their absence says nothing."""
@@ -124,7 +129,7 @@ def absent_subjects(text: str, repository_words: frozenset[str]) -> tuple[str, .
 
 def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has_verb: bool) -> list[str]:
     tokens = [token for token in _TOKEN.findall(text) if _is_sought(token, repository_words)]
-    names = [token for token in tokens if _is_name(token, words)]
+    names = [_singular_name(token) for token in tokens if _is_name(token, words)]
     if _CONDITION.search(words) is not None:
         return names
 
@@ -137,6 +142,11 @@ def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has
     noun = _noun_of(_first_phrase(rest if has_verb else text), repository_words)
     is_new = noun and not any(name.lower() in {noun, f"{noun}s"} for name in names)
     return [*names, *([noun] if is_new else [])]
+
+
+def _singular_name(name: str) -> str:
+    is_plural = re.search(r"[A-Z]{2}s$|[a-z\d][A-Z][a-z]{2,}(?<![sui])s$", name) is not None
+    return name[:-1] if is_plural else name
 
 
 def _singular(word: str) -> str:

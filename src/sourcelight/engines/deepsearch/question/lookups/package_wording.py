@@ -37,7 +37,7 @@ pull-requests
 """
 _GRAMMAR = frozenset(_GRAMMAR_TEXT.split())
 _WITHOUT_AUXILIARY = frozenset(
-    ["needed", "required", "used", "supported", "i", "we", "you", "it", "this", "allowed", "to"]
+    ["needed", "required", "used", "supported", "i", "we", "you", "it", "this", "allowed", "to", "work", "works"]
 )
 """Words that may follow a name without a verb before it: "the oldest Python I can use", "the minimum CMake needed"."""
 _SUBJECT_NOUNS_TEXT = """
@@ -296,6 +296,8 @@ def _classify(tokens: Sequence[str]) -> _Words:
             read.unknown.append(token)
         elif word in _GROUP_WORDS:
             read.groups.add(_GROUP_WORDS[word])
+            # "Which rspec do they test with"
+            read.has_verb = read.has_verb or [*tokens, ""][index + 1].lower() in {"with", "against"}
         elif word in _SYSTEMS:
             read.systems.add(_SYSTEMS[word])
         elif word in _VERBS:

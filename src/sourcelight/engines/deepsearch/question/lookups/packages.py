@@ -247,20 +247,18 @@ def _make(name_tokens: Sequence[str], rest: Sequence[str], asks: str) -> FreePac
     return FreePackageQuestion("-".join(bare), asks, next(iter(groups)) if len(groups) == 1 else "", subject)
 
 
+_HOLDER = r"(?: (?:package|crate|module|gem|chart|project|library))?"
 _MARKED_NAME = rf"`?(?:{NAME})`?"
 """A name, which the reader of a question may have put between backquotes."""
 _PACKAGE_NOUN = r"(?:packages?|librar(?:y|ies)|crates?|gems?|modules?|clients?|drivers?|bindings?|sdks?)"
-_LIST_NOUN = (
-    r"(?:(?:runtime|external|third[- ]party|direct|dev|development|test|optional|peer|build) )*(?:dependencies|deps)"
-)
-_HOLDER_NOUN = r"(?:package|crate|module|gem|chart|project|library|app)"
+_LIST_NOUN = r"(?:(?:runtime|external|third[- ]party|direct|dev|test|optional|peer|build) )*(?:dependencies|deps)"
 _RANGE_OF = (
     r"(?:what(?:'s| is)|which is) the (?:(?:semver|version|dependency|allowed) )*(?:(?P<group>peer|dev|optional) )?"
     r"(?:(?:semver|version|dependency|allowed) )*(?:range|version|constraint|requirement)s? (?:for|of|on)"
 )
 _ON_RUNTIME = (
-    r"(?:on|for|with|under) (?:an? )?(?:(?:old|older|new|newer|recent|all|every|any) )?(?:python|node|php|ruby)s? ?"
-    r"[\d.+x<>=]*(?: versions?)?(?: (?:too|only|and (?:later|newer|up|older)))?"
+    r"(?:on|for|with|under) (?:an? )?(?:(?:old|older|new|newer|recent|all|every|any) )?"
+    r"(?:(?:python|node|php|ruby)s? ?[\d.+x<>=]*|\d\.\d+)(?: versions?)?(?: (?:too|only|and (?:later|newer|up|older)))?"
 )
 _REPHRASED = (
     # "Are there any runtime dependencies at all", "is it dependency-free"
@@ -278,10 +276,21 @@ _REPHRASED = (
         ),
         "is {name} a direct dependency",
     ),
+    (
+        (
+            r"(?:is there |does )?anything (?:in (?:here|there|it|this) )?(?:that )?(?:pulls?|brings?|drags?) in "
+            r"(?:the )?`?(?P<name>(?-i:[a-z][a-z\d.@/-]+))`?"
+        ),
+        "which {name} is used",
+    ),
     (r"(?:what|who) (?:pulls|brings|drags) in (?:the )?`?(?P<name>(?-i:[a-z][a-z\d.@/-]+))`?", "which {name} is used"),
     (
         r"what (?:comes?|gets? installed|is installed|do i get) with (?:the )?(?P<name>[\w-]+) extra",
         "which packages does the {name} extra install",
+    ),
+    (
+        rf"is (?P<name>{_MARKED_NAME}) (?:pinned|fixed)(?: (?:to|at) (?:an? )?(?:(?:exact|specific|fixed) )?version)?",
+        "which version of {name} is used",
     ),
     # "Which zstd library is in go.mod"
     (
@@ -294,20 +303,23 @@ _REPHRASED = (
     ),
     # "What is the peer dependency range for X in the Y package"
     (
-        rf"{_RANGE_OF} (?P<name>{_MARKED_NAME}) (?:in|of) (?:the )?(?P<owner>[\w@./-]+)(?: {_HOLDER_NOUN})?",
+        rf"{_RANGE_OF} (?P<name>{_MARKED_NAME}) (?:in|of) (?:the )?(?P<owner>[\w@./-]+){_HOLDER}",
         "which version of {name} does the {owner} package list{group}",
     ),
     (rf"{_RANGE_OF} (?P<name>{_MARKED_NAME})", "which version of {name} is used{group}"),
     # "Is tomli needed on Python 3.12"
     (
-        rf"is (?P<name>{_MARKED_NAME}) (?:(?:only|still|even) )?(?:needed|required|installed|used) {_ON_RUNTIME}",
+        (
+            rf"(?:is (?P<name>{_MARKED_NAME}) (?:(?:only|still|even) )?(?:needed|required|installed|used)"
+            rf"|(?:do|does) (?:i|we|you|one|it) (?:(?:still|even) )?need (?P<other>{_MARKED_NAME})) {_ON_RUNTIME}"
+        ),
         "under which conditions is {name} needed",
     ),
 )
 """Other ways to ask, and the forms that are read."""
 _BESIDES = re.compile(
-    rf",? (?:besides?|other than|apart from|aside from|except(?: for)?|beyond|in addition to|not counting) "
-    rf"(?:the )?{_MARKED_NAME}(?: itself)?$",
+    rf",? (?:besides?|other than|apart from|aside from|except(?: for)?|beyond|in addition to|not counting|on top of) "
+    rf"(?:the )?(?:(?:normal|usual|regular|other|runtime|main) )?{_MARKED_NAME}(?: itself)?$",
     re.IGNORECASE,
 )
 """A package at the end that an answer may leave out: a list has it all the same."""
@@ -319,6 +331,7 @@ def rephrase(words: str) -> str:
         match = re.fullmatch(pattern, words, re.IGNORECASE)
         if match is not None:
             groups = {name: text or "" for name, text in match.groupdict().items()}
+            groups["name"] = groups.get("name") or groups.get("other", "")
             if groups.get("group"):
                 groups["group"] = f" as a {groups['group']} dependency"
             return form.format(**groups)
@@ -330,12 +343,12 @@ _DEPENDS = re.compile(
 )
 _ALTERNATIVE = re.compile(
     r"(?:\s+no matter what)?,?\s+or\s+(?=(?:is|are|only|just|merely|not|optional\w*|for|in|an?|dev\w*|tests?|runtime"
-    r"|peer|direct|indirect|transitive\w*|vendored|bundled|does|do|something|build\w*|required|nice)\b)[\w\s-]{1,60}$",
+    r"|peer|direct|indirect|transitive\w*|vendored|bundled|does|do|can|could|something|build\w*|required|nice)\b)"
+    r"[\w\s-]{1,60}$",
     re.IGNORECASE,
 )
 """The other half of "is it needed to run, or only for tests": the line that lists a package decides."""
 _TO_RUN = re.compile(r" (?:to|for|when) (?:run|use|install|running|using|installing)(?: it)?$", re.IGNORECASE)
-_HOLDER = r"(?: (?:package|crate|module|gem|chart|project|library))?"
 _YES_OR_NO = (
     (
         # "Is mockito just for development in the core package?", "is nio-ssl only there for the tests"
