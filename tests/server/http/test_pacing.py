@@ -1,9 +1,10 @@
+import itertools
 import json
 
 import pytest
 
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter
-from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Event, Filters, Progress, SuggestedFilter
+from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer, frames_at_once
 
 CADENCE = Cadence(tick_s=0.1, flush_bytes=1000, heartbeat_s=5.0)
 FILTERS = Filters((SuggestedFilter("lang:go", "Go", 1, exhaustive=False, kind="lang"),))
@@ -139,3 +140,25 @@ def test_what_is_larger_than_an_event_may_be_is_told_instead_of_lost() -> None:
     assert _names(frames) == ["matches", "alert", "done"]
     assert b'"kind":"warning"' in frames[1]
     assert b"10 MiB" in frames[1]
+
+
+def test_a_short_answer_has_the_frames_of_a_pacer() -> None:
+    matches, more_matches = EncodedMatches(b'[{"a":1}]'), EncodedMatches(b'[{"b":2}]')
+    filters = Filters((SuggestedFilter("lang:go", "Go", 1, exhaustive=True, kind="lang"),))
+    progress = [Progress(done=done, match_count=1, duration_ms=2) for done in (True, False)]
+    items: list[EncodedMatches | Event] = [matches, more_matches, EncodedMatches(b"[]"), filters, *progress]
+    items += [Alert("a"), ErrorEvent("b"), Done()]
+    short = 0
+    for size in range(6):
+        for selected in itertools.product(items, repeat=size):
+            frames = frames_at_once(selected)
+            if frames is None:
+                continue
+            pacer = Pacer(Cadence(), start_s=0.0)
+            for item in selected:
+                pacer.add(item)
+            assert frames == pacer.take(0.0), selected
+            short += 1
+    assert short > 20
+    usual: list[EncodedMatches | Event] = [matches, filters, progress[0], Done()]
+    assert frames_at_once(usual) is not None

@@ -304,7 +304,13 @@ def _first_bytes(ranges: Int64Array, limit_bytes: int) -> Int64Array:
 @functools.lru_cache(maxsize=256)
 def never_overlaps(text: bytes) -> bool:
     """Return whether no proper suffix of the text is one of its prefixes."""
-    return not any(text.endswith(text[:size]) for size in range(1, len(text)))
+    # Only a suffix that begins with the first byte can be a prefix, and few words have another one.
+    start = text.find(text[:1], 1) if text else -1
+    while start >= 0:
+        if text.startswith(text[start:]):
+            return False
+        start = text.find(text[:1], start + 1)
+    return True
 
 
 def _find_dense(view: memoryview, text: bytes, ranges: Int64Array) -> Int64Array:

@@ -198,6 +198,7 @@ class SectionFile:
 
     def __init__(self, path: Path, kind: Kind) -> None:
         self.path = path
+        self._path_text = os.fspath(path)
         with path.open("rb") as file:
             info = os.fstat(file.fileno())
             self.size = info.st_size
@@ -284,7 +285,7 @@ class SectionFile:
     def is_unchanged(self) -> bool:
         """Return whether the file at the path is still the mapped file, unchanged."""
         try:
-            info = os.stat(self.path)  # noqa: PTH116 - before every search, in half the time
+            info = os.stat(self._path_text)  # noqa: PTH116 - before every search, in half the time
         except OSError:
             return False
         inode, size, modified = self.identity

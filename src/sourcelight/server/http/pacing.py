@@ -8,6 +8,7 @@ five seconds, with the current duration.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.core.wire.encode import MAX_EVENT_BYTES, encode
@@ -176,6 +177,33 @@ class Pacer:
 
     def _write(self, event: Event) -> None:
         self._ready.append(encode(event))
+
+
+def frames_at_once(items: Sequence[EncodedMatches | Event]) -> list[bytes] | None:
+    """Return the frames that a `Pacer` gives for a whole short answer; None for another one.
+
+    A short answer has at most one array of matches and some filters, and then other events up to ``done``.
+    """
+    if not items or not isinstance(items[-1], Done):
+        return None
+
+    frames: list[bytes] = []
+    last = len(items) - 1
+    for number, item in enumerate(items):
+        if isinstance(item, EncodedMatches):
+            if number or not 2 < len(item.payload) < _JOIN_BYTES:
+                return None
+            frames.append(b"%b%b%b" % (_HEAD, item.payload, _TAIL))
+        elif isinstance(item, Filters):
+            # Filters go before the matches, and a `Pacer` replaces earlier ones.
+            if number and not (number == 1 and isinstance(items[0], EncodedMatches)):
+                return None
+            frames.insert(0, encode(item))
+        elif isinstance(item, Alert) or (isinstance(item, Progress) and item.done) or number == last:
+            frames.append(encode(item))
+        else:
+            return None
+    return frames
 
 
 def _too_large(count: int) -> Alert:

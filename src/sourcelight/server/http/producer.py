@@ -27,7 +27,7 @@ from sourcelight.core.markup import capitalize
 from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
-from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
+from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer, frames_at_once
 from sourcelight.server.http.ranked_search import is_ranked, ranked_events
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.trace import Trace
@@ -375,20 +375,28 @@ def small_answer(
         As of streams: it frames events, and none waits for a tick.
     """
     counts = EventCounts()
-    pacer = Pacer(cadence, start_s=time.monotonic())
     try:
         events: list[Any] | None = engine.answer_at_once(request, viewer)
         if events is None:
             return None
 
+        items: list[Any] = []
         for event in events:
             counts.events += 1
             if isinstance(event, MatchBatch):
                 counts.rows += event.rows
-                for payload in encode_batch(event, {info.name: info for info in event.repositories}):
-                    pacer.add(EncodedMatches(payload))
+                infos = {info.name: info for info in event.repositories}
+                items += [EncodedMatches(payload) for payload in encode_batch(event, infos)]
             else:
-                pacer.add(event)
+                items.append(event)
+
+        frames = frames_at_once(items)
+        if frames is not None:
+            return SmallAnswer(frames, counts)
+
+        pacer = Pacer(cadence, start_s=time.monotonic())
+        for item in items:
+            pacer.add(item)
     except Exception as exc:  # noqa: BLE001 - the last handler: the reader gets an id, the log the error
         counts.error = type(exc).__name__
         pacer = Pacer(cadence, start_s=time.monotonic())

@@ -209,10 +209,12 @@ def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
     """Return the keys of `all_keys`, sorted and without repeats: a text of some bytes needs no array."""
     first, second = _HASH_FACTORS
     # None if a trigram would contain a newline.
-    trigrams = [
-        None if _NEWLINE in (a, b, c) else a | b << 7 | c << 14
-        for a, b, c in zip(mapped, mapped[1:], mapped[2:], strict=False)
-    ]
+    triples = zip(mapped, mapped[1:], mapped[2:], strict=False)
+    trigrams: Sequence[int | None]
+    if _NEWLINE in mapped:
+        trigrams = [None if _NEWLINE in (a, b, c) else a | b << 7 | c << 14 for a, b, c in triples]
+    else:
+        trigrams = [a | b << 7 | c << 14 for a, b, c in triples]
     windows = set()
     for before, (trigram, following) in enumerate(zip(trigrams, trigrams[_KEY_BYTES:], strict=False), _KEY_BYTES - 1):
         after = CLASSES[mapped[before + 1]]
