@@ -43,6 +43,18 @@ FILES = {
     ),
     "src/calendar/start.py": "from calendar.spans import Span\n\n\ndef start():\n    return Span()\n",
     "examples/merge_intervals.py": "def merge_intervals(a, b):\n    return a + b  # intervals that overlap\n",
+    "src/calendar/overdue.py": (
+        "def overdue(invoices, today):\n    return [invoice for invoice in invoices if invoice.due < today]\n\n\n"
+        "def remind(invoices, today):\n    for invoice in overdue(invoices, today):\n        invoice.remind()\n"
+    ),
+    "src/calendar/mail.py": (
+        "def mail_invoice(invoice):\n    invoice.customer.mail(invoice.text)\n\n\ndef mail(text):\n    return text\n"
+    ),
+    "src/calendar/queue.rs": (
+        "pub fn wait_for_all(queue: &Queue) {\n    queue.wait();\n}\n\n#[cfg(test)]\nmod tests {\n"
+        "    fn postponed_entries() {\n        wait_for_all(&entries());\n    }\n}\n"
+    ),
+    "docs/guide.md": "# Guide\n\nThe report lists overdue invoices of all customers once a month.\n",
     "README.md": "# Calendar\n\nA calendar for teams.\n",
 }
 
@@ -82,13 +94,20 @@ def test_the_first_file_of_the_ranking_is_stated(calendar: LocalEngine, question
     [
         "Where are titles turned into slugs?",  # the only text turns slugs into titles
         "Which class reuses open connections?",  # two fit as well
-        "Where is the invoice sent to the customer?",  # no file has it
+        "Where is the password checked?",  # no file has it
+        "Where does it look after postponed entries?",  # a test
     ],
 )
 def test_nothing_is_stated_of_a_place_without_a_lead(calendar: LocalEngine, question: str) -> None:
     first = research(calendar, question).text.split("\n\n")[0]
     assert " is defined in " not in first
     assert " defines " not in first
+
+
+def test_a_file_of_code_comes_before_a_sentence_of_a_document(calendar: LocalEngine) -> None:
+    text = research(calendar, "Which file lists overdue invoices of customers?").text
+    assert text.split("1. ", 1)[1].startswith("`overdue` in `src/calendar/overdue.py`")
+    assert "docs/guide.md" in text
 
 
 @pytest.mark.parametrize(

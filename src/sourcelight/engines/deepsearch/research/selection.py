@@ -20,6 +20,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant import (
     PLACES,
     RelevantPassage,
+    best_file_first,
     find_relevant,
     rank_lines,
     read_best_files,
@@ -118,7 +119,10 @@ def select_evidence(
 
     best_files = read_best_files(texts, ranking, weights, best_chunks)
     candidates = rank_lines(best_files)
-    relevant = find_relevant(texts, ranking, weights, candidates)
+    described = read_place_question(inquiry.words)
+    # Lines with a name that the question has are found by that name, whatever the ranking says.
+    asks_place = described is not None and not described.asks_callers and not question.names
+    relevant = find_relevant(texts, ranking, weights, best_file_first(candidates) if asks_place else candidates)
     if code_chunks and docs_chunks and not intents.docs:
         documents = rank_lines(read_best_files(texts, ranking, weights, docs_chunks))
         passages = find_relevant(texts, ranking, weights, documents)
@@ -127,11 +131,12 @@ def select_evidence(
     # Lines that the question points at are an answer, whatever the ranking says.
     explained = _explain(work, texts, ranking)
     stated = explained.stated or find_best_file(work, texts, ranking, candidates, best_files)
-    if stated is None and read_place_question(inquiry.words) is None:
+    if stated is None and described is None:
         stated = state_entry(work, texts)
     lines = [*explained.lines, *find_places(work, texts, question, ranking.idf)]
     if lines:
-        relevant = _put_first(lines, relevant)
+        first = relevant[:1] if asks_place else []
+        relevant = [*first, *_put_first(lines, relevant[len(first) :])][:PLACES]
 
     is_about_history = intents.history and past.is_about(question)
     findings = Findings(

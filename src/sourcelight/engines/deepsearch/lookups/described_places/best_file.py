@@ -15,12 +15,14 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant import RankedLines, ScoredFile
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.explanations.misfits import directions_in
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
     header_of,
     is_of_noun,
+    is_of_test,
     read_definitions_by_form,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
@@ -197,7 +199,20 @@ def _definitions_in(
     texts: FileTexts, file: ScoredFile, candidates: Sequence[RankedLines], description: Description
 ) -> list[Definition]:
     parsed = [item.definition for item in candidates if item.file is file and item.definition is not None]
+    parsed = [definition for definition in parsed if _may_be_stated(file, definition)]
     return parsed or list(read_definitions_by_form(texts, file.target, file.path, description))
+
+
+def _may_be_stated(file: ScoredFile, definition: Definition) -> bool:
+    """Return whether a definition may be a place: no test, and no type that only one function has."""
+    if is_of_test(definition):
+        return False
+    is_type = is_of_noun(definition.kind, "type")
+    owner = definition.container.rpartition(".")[2]
+    return not is_type or not any(
+        other.name == owner and other.kind in FUNCTION_KINDS and other.begin_line <= definition.line <= other.end_line
+        for other in file.definitions
+    )
 
 
 def _measure_definition(file: ScoredFile, definition: Definition, measure: _WordWeights) -> _Place:
@@ -217,7 +232,7 @@ def _fits(item: _Place, question: PlaceQuestion) -> bool:
 def _first_in(file: ScoredFile, candidates: Sequence[RankedLines], question: PlaceQuestion) -> Definition | None:
     """Return the definition of a file that the ranking puts first, of the kind that a question asks for."""
     for item in candidates:
-        if item.file is file and item.definition is not None:
+        if item.file is file and item.definition is not None and _may_be_stated(file, item.definition):
             is_fitting = question.noun in {"file", "any"} or is_of_noun(item.definition.kind, question.noun)
             if is_fitting:
                 return item.definition

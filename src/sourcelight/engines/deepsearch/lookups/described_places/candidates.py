@@ -49,6 +49,7 @@ _TYPE_KINDS = frozenset(
         "contract",
     ]
 )
+_OF_TESTS = frozenset({"test", "tests"})
 _MEMBERS = frozenset({"field", "property", "enummember", "key", "parameter", "file"})
 
 
@@ -125,8 +126,9 @@ def _read_parsed(
         if kind in _MEMBERS or not is_of_noun(kind, noun):
             continue
 
-        container = str(row.get("container") or "")
-        definition = Definition(name, kind, container, 0, line, line, line)
+        definition = Definition(name, kind, str(row.get("container") or ""), 0, line, line, line)
+        if is_of_test(definition):
+            continue
         candidate = _candidate(target, path, definition, description)
         if candidate.by_name:
             yield candidate
@@ -209,6 +211,12 @@ def is_of_noun(kind: str, noun: str) -> bool:
         return kind in _TYPE_KINDS
     # A constant does nothing, and a file is no definition of what it does.
     return kind in FUNCTION_KINDS or kind == "macro" or (noun != "function" and kind in _TYPE_KINDS)
+
+
+def is_of_test(definition: Definition) -> bool:
+    """Return whether a definition is one of a test in a file of code, as modules of Rust have them."""
+    containers = re.split(r"\W+", definition.container.lower())
+    return bool(_OF_TESTS.intersection(containers)) or definition.name.lower().startswith("test_")
 
 
 def with_documentation(
