@@ -138,3 +138,18 @@ def test_a_fork_that_was_not_searched_is_named_with_its_filter(
     (tmp_path / "src" / "repos.toml").write_text("[repositories.forked]\nfork = true\n", "utf-8")
     assert main(["search", "nothing", str(tmp_path / "src")]) == 1
     assert "not searched: 1 forked repository; add fork:yes to the query\n" in capsys.readouterr().err
+
+
+def test_many_warnings_about_repositories_leave_room_for_matches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A home directory with hundreds of clones of one name printed as many lines before the first match."""
+    for number in range(9):
+        make_repo(tmp_path / "src" / f"copy{number}" / "demo", {"a.txt": "x\n"})
+    assert main(["search", "x count:1", str(tmp_path / "src")]) == 0
+    error = capsys.readouterr().err
+    assert error.count("both named demo") == 5
+    assert "3 more warnings about repositories; `sourcelight repos` prints all\n" in error
+
+    assert main(["repos", str(tmp_path / "src")]) == 0
+    assert capsys.readouterr().err.count("both named demo") == 8

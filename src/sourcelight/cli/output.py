@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from sourcelight.core.errors import BadParameter, ConfigurationError, QueryError, SourcelightError
 from sourcelight.core.markup import one_line, visible
-from sourcelight.core.markup.counts import join_lines
+from sourcelight.core.markup.counts import count_of, join_lines
 
 if TYPE_CHECKING:
     from sourcelight.client.blocking_searches import BlockingSearches
@@ -39,6 +39,9 @@ USAGE = FAILED
 
 _MAX_CELL_CHARS = 200
 """Characters of a cell: names and messages come from repositories, and may be of any length."""
+
+_MAX_CLIENT_WARNINGS = 5
+"""Warnings about repositories before the rows of a search: a home directory may have hundreds of clones of one name."""
 
 _PAINT_INTERVAL_S = 0.1
 """Ten paintings a second look continuous; more cost time on a slow terminal."""
@@ -200,10 +203,13 @@ def say_client_warnings(client: BlockingSearches) -> None:
 
     if isinstance(client.backend, EmbeddedBackend):
         catalog = client.backend.engine.catalog
-        for warning in catalog.warnings:
-            # `sourcelight.open` warns of those.
-            if warning not in catalog.unread_settings:
-                say(warning)
+        # `sourcelight.open` warns of unread settings.
+        messages = [warning for warning in catalog.warnings if warning not in catalog.unread_settings]
+        for message in messages[:_MAX_CLIENT_WARNINGS]:
+            say(message)
+        hidden_count = len(messages) - _MAX_CLIENT_WARNINGS
+        if hidden_count > 0:
+            say(f"{count_of(hidden_count, 'more warning')} about repositories; `sourcelight repos` prints all")
 
 
 def exit_status(command: Callable[[], object]) -> int:  # noqa: PLR0911 - one for each outcome

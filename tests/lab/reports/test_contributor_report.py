@@ -303,3 +303,15 @@ def test_people_of_one_name_are_told_apart_in_the_lead(tmp_path: Path) -> None:
         lead = contributors(code, ownership=False).lead
         assert f"{sentence} The 2 people named Ada wrote {together} together, and may be one person." in lead
         assert labels in sl.reports.file(code, "demo", "a.txt").lead[1]
+
+
+def test_an_unread_history_is_no_history_without_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without git, a report on a repository said that "None of the repositories has no commit"."""
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    repo.commit({"a.txt": "a\n"}, "first")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code, pytest.warns(sl.IncompleteResultWarning):
+        report = contributors(code, ownership=False, progress=False)
+    (sentence,) = report.lead
+    assert sentence.startswith("No commit could be read. The history of demo could not be brought up to date: git failed")
+    assert not report.complete

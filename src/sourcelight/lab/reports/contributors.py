@@ -388,24 +388,27 @@ def _reason(
         return request.paths.reason(sorted(changes["path"].astype("str").unique()))
 
     newest = contributor_data.newest_date(code, stages, request)
-    oldest = None
-    if newest is not None:
-        try:
-            people = stages.ask("people", code.contributors, repos=request.repos)
-            oldest = people["first_date"].min()
-        except UnsupportedTool:
-            oldest = stages.ask("commits", code.commit_search, repos=request.repos)["commit_date"].min()
+    if newest is None:
+        return _reason_without_history(code, request, commits)
 
-    if request.repos:
-        repositories = _repositories_text(request)
-    elif not len(code.list_repos(progress=False)):
-        repositories = ""
-    else:
-        repositories = "None of the repositories"
+    try:
+        people = stages.ask("people", code.contributors, repos=request.repos)
+        oldest = people["first_date"].min()
+    except UnsupportedTool:
+        oldest = stages.ask("commits", code.commit_search, repos=request.repos)["commit_date"].min()
     return no_commits_text(
-        contributor_data.date_bound(commits, "after"),
-        contributor_data.date_bound(commits, "before"),
-        oldest,
-        newest,
-        repositories,
+        contributor_data.date_bound(commits, "after"), contributor_data.date_bound(commits, "before"), oldest, newest
     )
+
+
+def _reason_without_history(code: Client, request: contributor_data.Request, commits: Frame) -> str:
+    """Return the reason for a report without any commit, of whatever date: there is none, or none could be read."""
+    unread = limited_notices([commits])
+    if unread:
+        return f"No commit could be read. {unread[0]}"
+    if request.repos:
+        verb = "has" if len(_asked_names(request)) == 1 else "have"
+        return f"{_repositories_text(request)} {verb} no commit."
+    if not len(code.list_repos(progress=False)):
+        return "No repository can be searched."
+    return "No repository has a commit."

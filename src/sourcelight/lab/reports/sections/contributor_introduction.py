@@ -170,12 +170,8 @@ def stale_text(newest: Any, now: datetime | None = None) -> str:
     return f"The newest commit is from {age}; later commits are not in this report."
 
 
-def no_commits_text(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:
+def no_commits_text(after: Any, before: Any, oldest: Any, newest: Any) -> str:
     """Return the reason for a period without commits: the nearest ones; dates are None if they are unknown."""
-    if newest is None:
-        if names:
-            return f"{names} has no commit."
-        return "No repository can be searched."
     if after is not None and newest <= after:
         return f"No commit is after {date_text(after)}: the newest is from {date_text(newest)}."
     if before is not None and oldest is not None and oldest >= before:
