@@ -313,5 +313,7 @@ def test_an_unread_history_is_no_history_without_commits(tmp_path: Path, monkeyp
     with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code, pytest.warns(sl.IncompleteResultWarning):
         report = contributors(code, ownership=False, progress=False)
     (sentence,) = report.lead
-    assert sentence.startswith("No commit could be read. The history of demo could not be brought up to date: git failed")
+    assert sentence.startswith(
+        "No commit could be read. The history of demo could not be brought up to date: git failed"
+    )
     assert not report.complete
