@@ -18,8 +18,8 @@ from sourcelight.engines.search.scan.columns import file_values, line_values
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.spans import NO_ROWS, Spans
 
-MAX_SPANS = 64
-"""Spans from which on arrays take less time."""
+MAX_SPANS = 160
+"""Spans from which on arrays take less time: 0.8 ms for collecting, counting and writing them, in either way."""
 
 _MAX_ROWS = 2 * MAX_SPANS
 """Rows of all files: those with one content have equal rows."""
@@ -34,6 +34,7 @@ class _Tables:
         self.byte_base = corpus.byte_base.tolist()
         self.line_base = corpus.line_base.tolist()
         self.file_base = corpus.file_base.tolist()
+        self.document_ends = np.append(corpus.doc_start[1:], self.byte_base[-1]).data
         self.doc_start, self.doc_line = corpus.doc_start.data, corpus.doc_line.data
         self.newlines = [shard.newlines for shard in corpus.shards]
         self.ends = [newlines.unchecked.data for newlines in self.newlines]
@@ -93,8 +94,9 @@ def few_matches(
 def _rows_by_document(corpus: Corpus, tables: _Tables, spans: Spans) -> dict[int, list[FewRow]] | None:
     """Return the matched lines of each document; None if a line or a span is unusual."""
     rows_by_document: dict[int, list[FewRow]] = {}
-    shard_index, shard_end, text_bytes = 0, -1, 0
-    line_start = line_end = -1
+    rows: list[FewRow] = []
+    text_bytes = 0
+    shard_end = document_end = line_start = line_end = -1
     for offset, offset_end in zip(spans.start.tolist(), spans.end.tolist(), strict=True):
         if offset >= shard_end:
             shard_index = bisect_right(tables.byte_base, offset) - 1
@@ -116,11 +118,15 @@ def _rows_by_document(corpus: Corpus, tables: _Tables, spans: Spans) -> dict[int
             line_start, line_end = ends[newline - 1] + 1, ends[newline]
             text = bytes(content[line_start:line_end])
             text_bytes += len(text)
-            document = bisect_right(tables.doc_start, offset) - 1
-            row = FewRow(newline - 1 + line_base - tables.doc_line[document], text, [])
             if text_bytes > _MAX_TEXT_BYTES or not text.isascii():
                 return None
-            rows_by_document.setdefault(document, []).append(row)
+            if offset >= document_end:
+                document = bisect_right(tables.doc_start, offset) - 1
+                document_end = tables.document_ends[document]
+                first_line = tables.doc_line[document]
+                rows = rows_by_document.setdefault(document, [])
+            row = FewRow(newline - 1 + line_base - first_line, text, [])
+            rows.append(row)
 
         if not start < end <= line_end:
             return None
