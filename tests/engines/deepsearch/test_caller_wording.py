@@ -30,6 +30,7 @@ from sourcelight.testing import RepositoryBuilder
         "what ends up using grind_corn", "does anything still call grind_corn", "is there code that uses grind_corn",
         "what uses grind_corn outside of its tests", "where else is grind_corn used", "who still depends on grind_corn",
         "are there any callers of grind_corn left", "by whom is grind_corn called", "where's grind_corn used",
+        "grind_corn gets called from where", "grind_corn is used where",
         "does grind_corn get called anywhere", "what is grind_corn called by", "in which places do we call grind_corn",
     ],
 )  # fmt: skip

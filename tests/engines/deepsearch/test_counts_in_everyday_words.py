@@ -45,6 +45,7 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("How many .py files are directly in src/core?", "**2** files in `src/core/*.py`"),
         ("How many py files right in src/core?", "**2** files in `src/core/*.py`"),
         ("How many tests (it blocks) are in spec/a_spec.lua?", "**1** test is defined in `spec/a_spec.lua`"),
+        ('How many `it "..."` examples are in spec/a_spec.lua?', "**1** test is defined in `spec/a_spec.lua`"),
         (
             "How many modules are there in the modules directory?",
             "**3** directories directly in `modules/` have a manifest of their own (`build.gradle`); 1 more has none",

@@ -275,6 +275,8 @@ def test_other_questions_are_not_about_needs(question: str) -> None:
         ("what's the peer dependency range for `focus-trap` in the core package?", "dependency", "focus-trap", "peer"),
         ("Which criterion versions are fine?", "dependency", "criterion", ""),
         ("what pulls in serde?", "dependency", "serde", ""),
+        ("which crate is only pulled in on unix", "needs", "unix", ""),
+        ("what does loom_core depend on (not dev)?", "dependencies", "loom_core", ""),
         ("Which exact version of serde ends up in the lock file?", "dependency", "serde", ""),
         ("Which CMake must I have at the very least?", "runtime", "cmake", ""),
         ("which modules does this build have?", "", "", ""),

@@ -212,7 +212,7 @@ def _phrases(word: str) -> str:
 _FORMS = tuple(_compile(form) for form in (*_FORMS_TEXT.strip().split("\n"), _MADE))
 _RELEASE_FORMS = tuple(_compile(form) for form in _RELEASE_FORMS_TEXT.strip().split("\n"))
 _ASKED_AGAIN = re.compile(
-    r"(?:,\s*|\s+)(?:and|&|or)\s+(?:why|what\s+for|for\s+what\s+reason|how\s+come|(?:by\s+)?whom?|when"
+    r"(?:,\s*(?:(?:and|&|or)\s+)?|\s+(?:and|&|or)\s+)(?:why|what\s+for|for\s+what\s+reason|how\s+come|(?:by\s+)?whom?|when"
     r"|(?:(?:in|on|at|with|by)\s+)?(?:what|which)\s+(?:day|date|commit|year|month|author|person|pr))"
     r"(?:\s+(?:was|were|did|is|has|have)(?:\s+(?:that|it|this|they|them|the\s+\w+))?(?:\s+(?:been|first))?"
     r"(?:\s+(?:added|done|made|introduced|written|created|committed|removed|dropped|changed|renamed|happen(?:ed)?"
@@ -273,7 +273,8 @@ def expand_event_wording(text: str) -> str:
         return text
 
     words = _CHANGE.sub("which commit", text.strip().rstrip(" ?.!"))
-    shorter = _COMMA_TAIL.sub("", _ASKED_AGAIN.sub("", words))
+    # Two of them at most: ", who wrote it, when".
+    shorter = _COMMA_TAIL.sub("", _ASKED_AGAIN.sub("", _ASKED_AGAIN.sub("", words)))
     shorter = _FILLERS.sub("", shorter).strip(f" ,{GAP}")
     if len(shorter.split()) < 2:
         return text

@@ -117,6 +117,15 @@ _FORMS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
         ),
         "",
     ),
+    # "How many `it "…"` examples are in the parser spec", "how many TEST_CASEs are in it"
+    (
+        (
+            r"(?<=\bhow many )(?:`?it(?: ?[\"'(][^\"')`]{0,20}[\"')])?`? (?:examples|blocks|cases)|TEST_CASEs"
+            r"|`?TEST_CASE`? macros|`?@test`? (?:blocks|cases)|`?def test_\*?`? (?:functions|methods))"
+            r"(?= (?:are|is|do|does|exist)\b)"
+        ),
+        "tests",
+    ),
     # "How many .t files are directly in t?"
     (
         (

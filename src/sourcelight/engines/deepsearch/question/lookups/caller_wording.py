@@ -104,6 +104,8 @@ _CALLERS: Sequence[re.Pattern[str]] = _compile(
     rf"(?:which|what) {_NOUN} {_USING} {_CODE} (?:in|inside|within) {_FILE}",
     rf"(?:who|what) {_USING} {_CODE} (?:in|inside|within) {_FILE}",
     rf"(?:is|are) {_ANY} (?:ever |actually |even |still )?{_CALLED}{_END}",
+    rf"{_ANY} (?:is|are|gets?) {_CALLED} (?:from )?(?:where|by (?:what|whom))",
+    rf"{_CODE} (?:is|are|gets?) {_USED} (?:from |in )?(?:where|by (?:what|whom))",
     rf"{_LIST}(?:callers|call sites?|calls|invocations) (?:of|to|for) {_ANY}{_END}",
     rf"{_LIST}(?:usages?|uses|users|references) (?:of|to|for) {_CODE}{_END}",
     rf"(?:show|tell)(?: me)? where {_ANY} (?:is|gets) {_CALLED}",

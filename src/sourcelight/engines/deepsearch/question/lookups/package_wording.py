@@ -20,6 +20,7 @@ dependencies dependency deps dep packages package libraries library libs crates 
 charts rocks shards eggs pods jars requirements
 """
 _THINGS = frozenset(_THINGS_TEXT.split())
+_ONE_THING = frozenset(["package", "library", "crate", "gem", "module"])
 _QUALIFIERS_TEXT = """
 other external third-party outside direct runtime production npm cargo pypi python ruby rust go golang elm dart maven
 gradle composer php hex nuget java kotlin haskell hackage perl cpan lua nim ocaml opam swift node crystal clojure julia
@@ -108,8 +109,14 @@ _COMPARED = re.compile(
     r",? (?:that|which|but) (?:[\w-]+ ){1,6}(?:doesn'?t|does not|don'?t|do not|isn'?t|aren'?t)(?: \w+)?$", re.IGNORECASE
 )
 """The end of "what do the tests need that the program doesn't"."""
+_WITHOUT_OTHERS = re.compile(
+    r",? \(?(?:not|no|without|excluding)(?: the)? (?:dev\w*|tests?|optional)(?: ones| dependencies| deps)?\)?$",
+    re.IGNORECASE,
+)
+"""The end of "what does it depend on (not dev)": lists for other work are named apart anyway."""
 _ONE_WORD = (
     (_COMPARED, ""),
+    (_WITHOUT_OTHERS, ""),
     (re.compile(r"\bpull requests?\b", re.IGNORECASE), "pull-requests"),
     (re.compile(r"\brun[ -]time\b", re.IGNORECASE), "runtime"),
     (re.compile(r"\bthird[ -]party\b", re.IGNORECASE), "third-party"),
@@ -251,7 +258,9 @@ def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | No
         qualifiers.append(tokens[index].lower())
         index += 1
 
-    has_thing = index < len(tokens) and tokens[index].lower() in _THINGS
+    # "Which crate is only pulled in on unix" is about all of them.
+    has_system = any(token.lower() in _SYSTEMS for token in tokens)
+    has_thing = index < len(tokens) and tokens[index].lower() in (_THINGS | _ONE_THING if has_system else _THINGS)
     rest = tokens[index + 1 :] if has_thing else tokens
     # "Which package provides X" asks for one of them, and "which packages use X" for those on the other side.
     if has_thing and (not rest or rest[0].lower() not in _AUXILIARIES | {"in"}):
