@@ -182,3 +182,33 @@ def test_what_only_looks_like_the_answer_is_not_stated(forge: LocalEngine, quest
 
 def test_a_tag_without_a_number_is_named_where_tags_are_asked_for(forge: LocalEngine) -> None:
     assert "`old-pages`" in lead_of(forge, "What's the newest tag?")
+
+
+@pytest.fixture(scope="module")
+def bakery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("bakery")
+    builder = RepositoryBuilder(root / "bakery")
+    builder.commit({"LICENSE": "each of the bakers\n", "Package.swift": "a\n", "Templates/Swift/a": "b\n"}, "Start")
+    builder.commit({"lib/each.js": "function each(list) {}\n"}, "Loop", author=ADA)
+    builder.commit({"Templates/Swift/a": "c\n"}, "Add the file oven to the bread system", author=BEN)
+    builder.commit({"Templates/Swift/a": "d\n"}, "Add async project template", author=BEN)
+    builder.commit({"packages/lib/bread-oven.js": "1\n"}, "Refactor into packages", author=BEN)
+    builder.commit({"bake.h": "#define bake z_bake\n", "Bake.java": "class Bake {\n  int port = -1;\n}\n"}, "Bake")
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("who last changed Package.swift", "Templates/Swift"),
+        ("when was each() added", "LICENSE"),
+        ("who added the bread oven?", "Ben"),
+        ("When was the project template added?", "async"),
+        ("which file implements bake", "bake.h"),
+        ("what's the default port", "`-1`"),
+    ],
+)
+def test_a_commit_or_a_line_of_something_else_is_not_stated(bakery: LocalEngine, question: str, text: str) -> None:
+    assert text not in lead_of(bakery, question).partition("Most relevant:")[0]

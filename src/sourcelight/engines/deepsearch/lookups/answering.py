@@ -215,10 +215,20 @@ _OF_OWNERS = frozenset({"field", "property", "enummember", "key", "parameter", "
 """Kinds of what belongs to something else, which no file is about."""
 
 
+def _is_renamed(work: Work, location: DefinitionLocation) -> bool:
+    """Return whether a macro of C gives what a name defines another one: ``#define open z_open``."""
+    lines = work.texts.lines(location.target, location.path)
+    line = lines[location.definition.line - 1] if location.definition.line <= len(lines) else ""
+    name = re.escape(location.definition.name)
+    return re.match(rf"\s*#\s*define\s+{name}\s+(?:\w+{name}|{name}\w+)\s*$", line[:300]) is not None
+
+
 def _is_word_of_prose(lookup: Lookup, work: Work, definitions: Sequence[DefinitionLocation]) -> bool:
     """Return whether a word says what is sought, and what is called so is of another kind: "the color functions"."""
     if lookup.kind != "definition" or not definitions or not lookup.name.islower():
         return False
+    if all(_is_renamed(work, location) for location in definitions):
+        return True
     if f"`{lookup.name}`" in work.inquiry.question:
         return False
     if _WHICH_FILE.match(work.inquiry.question) is not None and definitions[0].definition.kind in _OF_OWNERS:

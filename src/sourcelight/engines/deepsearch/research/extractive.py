@@ -260,7 +260,9 @@ def _count_of_path(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
         # A file that got another ending was removed under the last one.
         results = [result for result in results if _REMOVED_BY.search(_first_text(result.draft)) is not None]
     if results:
-        return results[0] if len(results) == 1 else None
+        # A commit that moves files says nothing of who made what they have.
+        is_move = _ADDED_BY_MOVE.search(_first_text(results[0].draft)) is not None
+        return results[0] if len(results) == 1 and not is_move else None
 
     of_word = name_word_path(inquiry)
     if of_word is None:
@@ -270,6 +272,10 @@ def _count_of_path(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
 
 
 _REMOVED_BY = re.compile(r"` was removed by ")
+_ADDED_BY_MOVE = re.compile(
+    r"` was added by [^“]{1,200}“[^”]*\b(?:refactor|restructur|reorgani[sz]|mov|renam|monorepo|lerna|relocat)\w*",
+    re.IGNORECASE,
+)
 
 
 def _is_stated(result: FactsDraft) -> bool:

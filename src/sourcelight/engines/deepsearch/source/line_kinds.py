@@ -71,7 +71,7 @@ VARIABLE = re.compile(
 
 DOCUMENTS = re.compile(
     r"\.(?:md|mdx|mdown|markdown|rst|adoc|asciidoc|txt|rd|rdoc|pod|org|textile|tex|texi|texinfo|creole)$"
-    r"|(?:^|/)(?:changelog|changes|news)$",
+    r"|(?:^|/)(?:changelog|changes|news|licen[cs]e|copying|notice|authors)$",
     re.IGNORECASE,
 )
 """Paths of documents: ``docs/gates.md``, ``CHANGELOG``."""

@@ -246,8 +246,9 @@ def _names(subject: str, line: SubjectLine, description: _CommitDescription) -> 
     unnamed_words = {
         word for word in lower_words if word not in GENERIC and word not in _VERB_FORMS and stem_of(word) not in objects
     }
-    if len(objects) == 1 and description.is_exact and unnamed_words:
-        # One word of prose is the object only if the subject has no other.
+    # One word of prose is the object only if the subject has no other.
+    is_prose = len(objects) == 1 and description.is_exact and bool(unnamed_words)
+    if is_prose or _is_narrower(lower_words, unnamed_words, objects):
         return False
 
     if any(word in LIMITS for word in lower_words) or re.match(
@@ -279,6 +280,22 @@ def _names(subject: str, line: SubjectLine, description: _CommitDescription) -> 
     if description.verb in _DIRECTED_FROM_TO and len(objects) > 1 and not _in_order(objects, forms):
         return False
     return is_whole and is_object and not is_beside
+
+
+def _is_narrower(words: Sequence[str], unnamed_words: Collection[str], objects: Sequence[str]) -> bool:
+    """Return whether a subject names something else by the words of a thing: with others between, or turned around.
+
+    "Add the async project template" is about less than the project template, and "add the file manager to the plugin
+    system" about no plugin manager.
+    """
+    positions = [number for number, word in enumerate(words) if stem_of(word) in objects]
+    if len(positions) < 2:
+        return False
+    between = set(words[positions[0] : positions[-1]])
+    order = [objects.index(stem_of(words[number])) for number in positions]
+    is_one_phrase = not between & FUNCTION_WORDS
+    is_turned = order != sorted(order) and bool(between & {"to", "into", "from"})
+    return is_turned or (is_one_phrase and bool(between & set(unnamed_words)))
 
 
 def _means(description: _CommitDescription, verb: str, line: SubjectLine) -> bool:

@@ -80,6 +80,9 @@ def name_subject_paths(inquiry: ResearchRequest) -> list[ResearchRequest]:
 
     subject = _DETERMINER.sub("", match["subject"].strip())
     paths = PathNames(inquiry)
+    # "Package.swift" is the file, rather than the words of another path.
+    if paths.find(subject) is not None and "." in subject:
+        return []
     is_past = _PAST.search(text) is not None
     path_of_role = _path_of_role(subject, paths)
     fitting_paths = (

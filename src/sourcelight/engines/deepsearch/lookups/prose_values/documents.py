@@ -61,7 +61,7 @@ _OF_CASE = re.compile(r"[`'\"]?\s+(?:for|on|when|if|unless)\s", re.IGNORECASE)
 """The condition of a default of one case alone: "defaults to `false` for Windows and to `true` elsewhere"."""
 _PURPOSE = re.compile(r"(?<=\(default\) )to\s[^.;\n]{1,200}", re.IGNORECASE)
 """The use of a value, which its name isn't about: "set this to 0 (default) to use the width of the parent"."""
-_NULL = re.compile(r"(?i:none|nil|null|undefined|nullptr|void 0|\[\]|\{\}|\"\"|'')")
+_NULL = re.compile(r"(?i:none|nil|\w{0,9}null|undefined|nullptr|void 0|\[\]|\{\}|\"\"|''|-1)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,8 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iter
         .strip()
         .rstrip(".,;")
     )
-    if not value or _OF_CASE.match(text[match.end() :]) is not None:
+    is_of_code = len(_bare(value)) > 3 and re.search(r"\w", value) is None
+    if not value or is_of_code or _OF_CASE.match(text[match.end() :]) is not None:
         return
 
     trailing = None if is_document else _TRAILING.match(text)
