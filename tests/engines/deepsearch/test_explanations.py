@@ -96,7 +96,7 @@ def test_an_entry_of_a_table_of_contents_is_no_answer(kiln: LocalEngine) -> None
 
 def test_passages_of_one_definition_are_not_near_each_other(kiln: LocalEngine) -> None:
     lead = research(kiln, "How does the belt move tiles?").text.split("\n## ")[0]
-    assert lead.count("(in `moveTiles`)") == 1
+    assert lead.count("`moveTiles` in") == 1
 
 
 def test_what_is_deprecated_does_not_come_first(kiln: LocalEngine) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
+from sourcelight.engines.deepsearch.evidence.relevant.passages import RelevantPassage
 from sourcelight.engines.deepsearch.explanations.question import ExplanationQuestion
 from sourcelight.engines.deepsearch.passages.candidates import AnswerCandidate
 from sourcelight.engines.deepsearch.passages.choice import AnsweringPassage

@@ -9,7 +9,7 @@ from typing import Any
 
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.relevant import PLACES, RelevantPassage
+from sourcelight.engines.deepsearch.evidence.relevant.passages import PLACES, RelevantPassage
 from sourcelight.engines.deepsearch.explanations.subject import (
     Subject,
     asks_environment,
@@ -34,7 +34,9 @@ _MIN_VERSION, _MIN_SETTING, _MIN_VALUE = 0.55, 0.8, 0.55
 """Minimum scores of lines that precede ranked passages, set once on questions about six repositories."""
 _BLOCK_CHARACTERS = 80
 _COUNTS = re.compile(r"\W*(?:how\s+many|number\s+of|count)\b", re.IGNORECASE)
-_SKIPPED = re.compile(r"\W*(?:why|how\s+(?:does|do|can|is|are|should|would)|explain|describe|who)\b", re.IGNORECASE)
+_SKIPPED = re.compile(
+    r"\W*(?:why|how\s+(?:does|do|can|is|are|should|would)|what\s+happens|explain|describe|who)\b", re.IGNORECASE
+)
 """Questions that a single line of a file can't answer."""
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, EvidenceLedger, FileEvidence
-from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
+from sourcelight.engines.deepsearch.evidence.relevant.passages import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, paragraph_of
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.markdown import inline, person_name
@@ -62,9 +62,25 @@ def write_passage(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
     name = f"{code(passage.name)} in " if passage.name else ""
     description = _quote(passage.description, _MAX_SUMMARY_CHARACTERS)
     text = f"{name}{code(evidence.path)}{description} [{ledger.add(evidence)}]."
+    if passage.sentence is not None:
+        return f"{text} {_write_sentence_inside(passage.sentence, ledger)}"
     if passage.words:
         text += f" Matches {join_words([code(word) for word in passage.words])}."
     return text
+
+
+def _write_sentence_inside(sentence: RelevantPassage, ledger: EvidenceLedger) -> str:
+    """Write a sentence of a definition that is named before it."""
+    citation = ledger.add(sentence.evidence)
+    # Readers don't see lines of a notebook's JSON: the citation has the cell.
+    line = "It has" if is_jupyter(sentence.evidence.path) else f"Line {sentence.line:,}"
+    return f"{line}{_quote_sentence(sentence)} [{citation}]."
+
+
+def _quote_sentence(sentence: RelevantPassage) -> str:
+    if sentence.is_code:
+        return f": {code(redact(sentence.description)[:_MAX_LINE_CHARACTERS])}"
+    return _quote(sentence.description, _MAX_QUOTED_CHARACTERS)
 
 
 def _write_line(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
@@ -81,11 +97,7 @@ def _write_quotation(passage: RelevantPassage, ledger: EvidenceLedger) -> str:
     """Write a sentence as a quotation with its line."""
     evidence = passage.evidence
     unit = f" (in {code(passage.name)})" if passage.name else ""
-    quotation = _quote(passage.description, _MAX_QUOTED_CHARACTERS)
-    if passage.is_code:
-        quotation = f": {code(redact(passage.description)[:_MAX_LINE_CHARACTERS])}"
-
-    return f"{_locate(evidence.path, passage.line)}{unit}{quotation} [{ledger.add(evidence)}]."
+    return f"{_locate(evidence.path, passage.line)}{unit}{_quote_sentence(passage)} [{ledger.add(evidence)}]."
 
 
 def _locate(path: str, line: int) -> str:

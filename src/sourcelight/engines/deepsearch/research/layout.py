@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.evidence.model import (
     Finding,
     Statement,
 )
-from sourcelight.engines.deepsearch.evidence.relevant import RelevantPassage
+from sourcelight.engines.deepsearch.evidence.relevant.passages import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt
 from sourcelight.engines.deepsearch.markdown import CITED, in_sentence, inline, person_name
 from sourcelight.engines.deepsearch.question import QuestionIntents

@@ -17,14 +17,9 @@ from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding
 from sourcelight.engines.deepsearch.evidence.quote_selector import QUOTES, QuoteSelector
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.relevant import (
-    PLACES,
-    RelevantPassage,
-    best_file_first,
-    find_relevant,
-    rank_lines,
-    read_best_files,
-)
+from sourcelight.engines.deepsearch.evidence.relevant.files import AnsweringSentence, read_best_files
+from sourcelight.engines.deepsearch.evidence.relevant.lines import best_file_first, rank_lines
+from sourcelight.engines.deepsearch.evidence.relevant.passages import PLACES, RelevantPassage, find_relevant
 from sourcelight.engines.deepsearch.evidence.surroundings import (
     DefinitionExcerpt,
     find_asked_definitions,
@@ -39,6 +34,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.wording import read
 from sourcelight.engines.deepsearch.passages.choice import choose_passages
 from sourcelight.engines.deepsearch.passages.entries import state_entry
 from sourcelight.engines.deepsearch.passages.excerpts import show_passages
+from sourcelight.engines.deepsearch.passages.instructions import is_personal
 from sourcelight.engines.deepsearch.passages.sections import state_section
 from sourcelight.engines.deepsearch.passages.statement import state_passage
 from sourcelight.engines.deepsearch.places.choice import find_places
@@ -84,6 +80,10 @@ _MAX_DEFINED = 2
 _MAX_DEFINING_CHUNKS = 20
 """Best chunks in which these definitions are looked for."""
 
+_TOLD_BY_SENTENCES = frozenset({"why", "message", "difference", "test", "example"})
+"""Kinds of questions that a sentence or a statement answers. For "how" and "what happens", the definition that it is
+in is the better answer; `docs/design/deepsearch.md` has the figures."""
+
 _MIN_OVERVIEW = 0.5
 """Share of the question's weight in a paragraph of a document that introduces an explanation."""
 
@@ -117,7 +117,8 @@ def select_evidence(
     defined = find_asked_definitions(texts, defining_chunks, weights, question.names, _MAX_DEFINED)
     absent = _absent_words(work, ranking)
 
-    best_files = read_best_files(texts, ranking, weights, best_chunks)
+    explained = _explain(work, texts, ranking)
+    best_files = read_best_files(texts, ranking, weights, best_chunks, explained.sentences)
     candidates = rank_lines(best_files)
     described = read_place_question(inquiry.words)
     # Lines with a name that the question has are found by that name, whatever the ranking says.
@@ -128,12 +129,15 @@ def select_evidence(
         passages = find_relevant(texts, ranking, weights, documents)
         relevant = _with_document(relevant, passages, key_words(question, _rarest(ranking)))
 
-    # Lines that the question points at are an answer, whatever the ranking says.
-    explained = _explain(work, texts, ranking)
+    relevant = _with_sentences(relevant, explained.lines)
     stated = explained.stated or find_best_file(work, texts, ranking, candidates, best_files)
     if stated is None and described is None:
         stated = state_entry(work, texts)
-    lines = [*explained.lines, *find_places(work, texts, question, ranking.idf)]
+
+    # Lines that the question points at are an answer, whatever the ranking says.
+    lines = find_places(work, texts, question, ranking.idf)
+    if explained.is_told_by_sentences:
+        lines = [*explained.lines, *lines]
     if lines:
         first = relevant[:1] if asks_place else []
         relevant = [*first, *_put_first(lines, relevant[len(first) :])][:PLACES]
@@ -183,22 +187,68 @@ def _is_about(document: FileEvidence, subject: Subject) -> bool:
 
 
 class _Explanation(NamedTuple):
-    """The lines that answer a question for an explanation, a sentence that they prove, if any, and what it is about."""
+    """Sentences that may answer a question for an explanation.
 
-    stated: Finding | None
-    lines: Sequence[RelevantPassage]
+    Attributes
+    ----------
+    stated
+        A sentence that is stated as the answer, if there is one.
+    lines
+        The sentences to show.
+    sentences
+        All sentences that may answer.
+    subject
+        What the question is about.
+    is_told_by_sentences
+        Whether sentences answer it better than definitions do.
+    """
+
+    stated: Finding | None = None
+    lines: Sequence[RelevantPassage] = ()
+    sentences: Sequence[AnsweringSentence] = ()
     subject: Subject | None = None
+    is_told_by_sentences: bool = False
 
 
 def _explain(work: Work, texts: FileTexts, ranking: Ranking) -> _Explanation:
     """Read a question for an explanation, such as why or how; nothing for another question."""
     explanation = read_explanation(work.inquiry.question, ranking.idf)
     if explanation is None:
-        return _Explanation(None, ())
+        return _Explanation()
 
     answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
-    stated = state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking)
-    return _Explanation(stated, show_passages(texts, answers, explanation), explanation.subject)
+    sentences = [
+        AnsweringSentence(candidate.file.target, candidate.file.path, candidate.begin_line, answer.score)
+        for answer in answers
+        for candidate in (answer.candidate,)
+    ]
+    return _Explanation(
+        stated=state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking),
+        lines=show_passages(texts, answers, explanation),
+        sentences=sentences,
+        subject=explanation.subject,
+        is_told_by_sentences=explanation.kind in _TOLD_BY_SENTENCES or is_personal(explanation),
+    )
+
+
+def _with_sentences(passages: Sequence[RelevantPassage], sentences: Sequence[RelevantPassage]) -> list[RelevantPassage]:
+    """Return passages, each definition with the first of some sentences in it; the best one in none comes last."""
+    completed = []
+    for passage in passages:
+        inside = next((sentence for sentence in sentences if _is_inside(sentence, passage)), None)
+        completed.append(replace(passage, sentence=inside))
+
+    outside = [sentence for sentence in sentences if not any(_is_inside(sentence, passage) for passage in passages)]
+    return [*completed[: PLACES - 1], outside[0]] if outside else completed
+
+
+def _is_inside(sentence: RelevantPassage, passage: RelevantPassage) -> bool:
+    is_same_file = _file_of(sentence) == _file_of(passage)
+    return is_same_file and passage.body[0] <= sentence.line <= passage.body[1]
+
+
+def _file_of(passage: RelevantPassage) -> tuple[str, str]:
+    return passage.evidence.repository, passage.evidence.path
 
 
 def _absent_words(work: Work, ranking: Ranking) -> tuple[str, ...]:

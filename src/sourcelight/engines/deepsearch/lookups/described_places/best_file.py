@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.relevant import RankedLines, ScoredFile
+from sourcelight.engines.deepsearch.evidence.relevant.files import ScoredFile
+from sourcelight.engines.deepsearch.evidence.relevant.lines import RankedLines
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.explanations.misfits import directions_in
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
@@ -224,9 +225,6 @@ def _measure_definition(file: ScoredFile, definition: Definition, measure: _Word
 
 def _fits(item: _Place, question: PlaceQuestion) -> bool:
     """Return whether a place is of the kind that a question asks for; a definition in it is a place of a file."""
-    verb = question.passive_verb
-    if verb and item.definition is not None and verb in words_of_name(item.definition.name):
-        return False
     if question.noun in {"file", "any"}:
         return True
     return item.definition is not None and is_of_noun(item.definition.kind, question.noun)

@@ -55,10 +55,11 @@ _OF_OTHERS = re.compile(
     r"|^(?:file )?(?:extension|name|version|engine|format|type|path|size)s? (?:is|are|do|does|did|should|will)\b"
     r"|^(?:we |i |you |they )?(?:includes?|pulls? in|requires?|references?|mentions?|refers? to|uses?|calls?"
     r"|invokes?)\b"
-    r"|^(?:does|do|is|are) .*\bversions?$|\b(?:defined|declared)$",
+    r"|^(?:does|do|is|are) .*\bversions?$|\b(?:defined|declared)(?: (?:in|at|inside|within) \S+)?$"
+    r"|^(?:an? |some |any )?(?:code |usage )?(?:examples?|samples?)\b",
     re.IGNORECASE,
 )
-"""Words of questions for defaults, numbers, packages, uses and names."""
+"""Words of questions for defaults, numbers, packages, uses, names and examples."""
 _OF_HISTORY = re.compile(
     r"\b(?:was|were|did|has|have|had|got)\b(?:(?!\b(?:that|which|when|if)\b).)*"
     r"\b(?:renamed|moved|deleted|removed|added|introduced|changed|released|created)\b",
@@ -113,12 +114,6 @@ class PlaceQuestion:
     asks_callers: bool = False
     clause: str = ""
     word: str = ""
-
-    @property
-    def passive_verb(self) -> str:
-        """The verb at the end of "where are options parsed", which isn't what `parsed_options` does; empty for none."""
-        last = self.text.rpartition(" ")[2].lower()
-        return last if self.noun in {"any", "function"} and last.endswith("ed") else ""
 
 
 def read_place_question(text: str) -> PlaceQuestion | None:

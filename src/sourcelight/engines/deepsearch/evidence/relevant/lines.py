@@ -1,0 +1,194 @@
+"""Definitions and lines of the best files, ranked one by one for a question.
+
+A ranking orders files by all of their text. Here definitions are ranked by their names, their documentation and their
+bodies, where a body counts less the longer it is. The longest function of a file has every word of a question, and is
+seldom the one that is asked about. A file without a fitting definition, such as a document, is shown by the lines of
+its best chunk that have most of the question.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.evidence.question_terms import WINDOW, best_window, terms_in
+from sourcelight.engines.deepsearch.evidence.relevant.files import TYPES, ScoredFile
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
+from sourcelight.engines.deepsearch.evidence.units import comment_start
+from sourcelight.engines.search.ranking import RankedChunk
+from sourcelight.engines.search.ranking.terms.tokenizer import is_joined_form
+from sourcelight.engines.symbols.definition_parser import Definition
+
+_NAME_WEIGHT, _BODY_WEIGHT, _DOCUMENTATION_WEIGHT = 0.8, 1.0, 0.35
+
+_FILE_WEIGHT, _RANK_WEIGHT, _SENTENCE_WEIGHT = 0.55, 0.2, 0.2
+"""Weights of the parts of a score: that of a sentence is between 0 and 2, the others are between 0 and 1.
+
+They were tuned on 224 questions in the asker's own words and rounded; 88 others confirm them. Of all 312, the cited
+lines of the first passage answer 139, and 116 with the weights before (1.6, 1.0, 0.8, 0.8, and 0.3 for the score of
+the chunk).
+"""
+
+_TYPE_PENALTY = 0.2
+"""Loss of a class or another type: it has the words of all of its methods, and says less than the one that is asked
+about. Without it, 124 of these questions are answered."""
+
+_IMPRECISE_NAME = 0.6
+"""Share of a name's score that remains for a name with ever more words that the question doesn't have."""
+
+_CONTAINER_WEIGHT = 0.3
+"""Weight of the name of a definition's class beside the definition's own name."""
+
+_SATURATION, _LENGTH_SHARE, _USUAL_LINES, _MIN_LINES = 1.2, 0.75, 25, 4
+"""BM25 over bodies: its saturation, the share of a count that length divides, and the lines of a usual and of the
+shortest body. The root of the length is used, since long bodies say more of a subject as a rule."""
+
+_WINDOW_SHARE = 0.8
+"""Share of a body's score for lines without a definition."""
+
+_STUB_FACTOR = 0.5
+"""Factor for files that only declare types, and for methods of the language such as ``__init__``."""
+
+_STUB_FILES = (".pyi", ".d.ts", ".d.mts", ".d.cts")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedLines:
+    """Lines that may be shown, with their definition, if they have one, and the chunk that they are from."""
+
+    file: ScoredFile
+    begin_line: int
+    end_line: int
+    score: float
+    chunk: RankedChunk
+    definition: Definition | None = None
+
+    @property
+    def order(self) -> tuple[float, int, int]:
+        """The key that puts the best first; of equal ones that of the better file, and the first one of a file."""
+        return -self.score, self.file.rank, self.begin_line
+
+    def is_like(self, other: RankedLines) -> bool:
+        """Return whether two candidates of a file share lines or a name, so that one of them says enough."""
+        has_same_name = (
+            self.definition is not None
+            and other.definition is not None
+            and self.definition.name == other.definition.name
+        )
+        return has_same_name or (self.begin_line <= other.end_line and other.begin_line <= self.end_line)
+
+
+def rank_lines(files: Sequence[ScoredFile]) -> list[RankedLines]:
+    """Return the definitions of some files that have a term of the question, else their best lines; best first."""
+    candidates = [candidate for file in files for candidate in _candidates_of(file)]
+    return sorted(candidates, key=lambda item: item.order)
+
+
+def best_file_first(candidates: Sequence[RankedLines]) -> list[RankedLines]:
+    """Return candidates with the best one of the best file before all others.
+
+    A question for a place is answered by a file, and files are ranked by more than one definition: of 510 such
+    questions, the first file was right for 346 (285 without this), and one of the first three for 413 (402).
+    """
+    first = next((candidate for candidate in candidates if candidate.file.rank == 0), None)
+    if first is None:
+        return list(candidates)
+    return [first, *(candidate for candidate in candidates if candidate is not first)]
+
+
+def _candidates_of(file: ScoredFile) -> list[RankedLines]:
+    """Return the definitions of a file that have a term of the question; without any, its best lines."""
+    candidates = list(_definition_candidates(file))
+    best_chunk = file.chunks[0]
+    has_definition_there = any(
+        definition.begin_line <= best_chunk.end_line and best_chunk.begin_line <= definition.end_line
+        for definition in file.definitions
+    )
+    if not candidates or not has_definition_there:
+        candidates.append(_window_candidate(file, best_chunk))
+    return candidates
+
+
+def _definition_candidates(file: ScoredFile) -> Iterator[RankedLines]:
+    """Yield the definitions of a file that have a term of the question, with the comments above them."""
+    for definition in file.definitions:
+        if is_lesser(file.lines, definition):
+            continue
+
+        begin_line = comment_start(file.lines, definition.begin_line - 1) + 1
+        counts = file.count_terms(begin_line, definition.end_line)
+        if not counts:
+            continue
+
+        chunk = _best_chunk_at(file.chunks, definition.line)
+        score = _score_definition(file, definition, counts) + _score_neighborhood(file, begin_line, definition.end_line)
+        if definition.kind in TYPES:
+            score -= _TYPE_PENALTY
+        if definition.name.startswith("__") or file.path.endswith(_STUB_FILES):
+            score *= _STUB_FACTOR
+
+        total_score = _FILE_WEIGHT * file.score + score
+        yield RankedLines(file, begin_line, definition.end_line, total_score, chunk or file.chunks[0], definition)
+
+
+def _best_chunk_at(chunks: Sequence[RankedChunk], line: int) -> RankedChunk | None:
+    """Return the best of some chunks that have a line; None without any."""
+    return max(
+        (chunk for chunk in chunks if chunk.begin_line <= line <= chunk.end_line),
+        key=lambda chunk: chunk.score,
+        default=None,
+    )
+
+
+def _window_candidate(file: ScoredFile, chunk: RankedChunk) -> RankedLines:
+    """Return the lines of a chunk with most of the question."""
+    first, last = best_window(file.lines[chunk.begin_line - 1 : chunk.end_line], file.weights, WINDOW)
+    begin_line, end_line = chunk.begin_line + first, chunk.begin_line + last
+    score = _score_lines(file, begin_line, end_line) + _score_neighborhood(file, begin_line, end_line)
+    return RankedLines(file, begin_line, end_line, _FILE_WEIGHT * file.score + score, chunk)
+
+
+def _score_definition(file: ScoredFile, definition: Definition, counts: Mapping[str, int]) -> float:
+    """Score a definition by its name, its body, whose terms have `counts`, and its documentation."""
+    summary_terms = terms_in(first_sentence(file.lines, definition)) & file.weights.keys()
+    documentation_score = file.share_of(sum(file.weights[term] for term in summary_terms))
+    return (
+        _NAME_WEIGHT * _score_name(file, definition)
+        + _BODY_WEIGHT * _score_body(file, definition, counts)
+        + _DOCUMENTATION_WEIGHT * documentation_score
+    )
+
+
+def _score_name(file: ScoredFile, definition: Definition) -> float:
+    """Return the share of the question in a definition's name and, with less weight, in that of its class."""
+    weights = file.weights
+    name_terms = terms_in(definition.name)
+    words = [term for term in name_terms if not is_joined_form(term)]
+    share = file.share_of(sum(weights[term] for term in words if term in weights))
+    precision = sum(term in weights for term in words) / max(len(words), 1)
+
+    container_terms = terms_in(definition.container) & weights.keys()
+    container_share = file.share_of(sum(weights[term] for term in container_terms - name_terms))
+    return share * (_IMPRECISE_NAME + (1.0 - _IMPRECISE_NAME) * precision) + _CONTAINER_WEIGHT * container_share
+
+
+def _score_body(file: ScoredFile, definition: Definition, counts: Mapping[str, int]) -> float:
+    """Return BM25 of a definition's lines, as a share of the score of a body that has every term without end."""
+    line_count = max(definition.end_line - definition.begin_line + 1, _MIN_LINES)
+    norm = 1.0 - _LENGTH_SHARE + _LENGTH_SHARE * math.sqrt(line_count / _USUAL_LINES)
+    return file.share_of(
+        sum(file.weights[term] * count / (count + _SATURATION * norm) for term, count in counts.items())
+    )
+
+
+def _score_neighborhood(file: ScoredFile, begin_line: int, end_line: int) -> float:
+    """Score what else the lines have: a chunk that is ranked first, and a sentence that may answer."""
+    rank_score, sentence_score = file.rank_score(begin_line, end_line), file.sentence_score(begin_line, end_line)
+    return _RANK_WEIGHT * rank_score + _SENTENCE_WEIGHT * sentence_score
+
+
+def _score_lines(file: ScoredFile, begin_line: int, end_line: int) -> float:
+    """Score lines that are no definition, by the terms on them."""
+    terms = file.count_terms(begin_line, end_line)
+    return _BODY_WEIGHT * _WINDOW_SHARE * file.share_of(sum(file.weights[term] for term in terms))
