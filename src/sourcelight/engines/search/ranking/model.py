@@ -7,7 +7,7 @@ is the ranking of all files.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -220,6 +220,25 @@ class RankLimits:
     per_file: int | None = None
 
 
+@dataclass(slots=True)
+class FileQuota:
+    """Counts the selected chunks of each file, so that the limits of files and of chunks per file are kept."""
+
+    limits: RankLimits
+    _chunks_per_file: Counter[Hashable] = field(default_factory=Counter)
+
+    def take(self, file: Hashable) -> bool:
+        """Count a chunk of a file and return True; return False if a limit leaves the chunk out."""
+        max_files, per_file = self.limits.files, self.limits.per_file
+        counts = self._chunks_per_file
+        is_file_too_many = max_files is not None and file not in counts and len(counts) >= max_files
+        if is_file_too_many or (per_file is not None and counts[file] >= per_file):
+            return False
+
+        counts[file] += 1
+        return True
+
+
 class PartIndex(NamedTuple):
     """A chunk or a file of a part of the files: the index of the part, and its number in the ranking of that part."""
 
@@ -316,18 +335,13 @@ def _best_chunks(parts: Sequence[Ranking], limits: RankLimits) -> list[PartIndex
     # Chunks of one file with equal scores keep the order of their part.
     entries.sort()
 
+    quota = FileQuota(limits)
     selected: list[PartIndex] = []
-    chunks_per_file: Counter[PartIndex] = Counter()
-    for _, (part, index) in entries:
-        file = PartIndex(part, parts[part].chunks[index].file)
+    for _, entry in entries:
         if len(selected) == limits.chunks:
             break
-        if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
-            continue
-        if limits.per_file is not None and chunks_per_file[file] >= limits.per_file:
-            continue
-        chunks_per_file[file] += 1
-        selected.append(PartIndex(part, index))
+        if quota.take(PartIndex(entry.part, parts[entry.part].chunks[entry.number].file)):
+            selected.append(entry)
 
     return selected
 

@@ -10,6 +10,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Weights, count_chunks_with, score
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
 from sourcelight.engines.search.ranking.collection import ChunkCollection, CollectionSize, make_collection
+from sourcelight.engines.search.ranking.descriptions import describe_chunks, describe_files
 from sourcelight.engines.search.ranking.file_scores import file_lists, scores_by_target, scores_of_targets
 from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import (
@@ -81,11 +82,11 @@ class Ranker:
         order = self._order(collection, question, cancellation, buffer, max_chunks)
         word_scores = order.words
         best = order.best(limits)
-        described_files = order.files(best.files)
+        ranked_files = describe_files(order, best.files)
         return Ranking(
             question=question,
-            chunks=tuple(order.chunks(best.chunks, best.files, described_files)),
-            files=tuple(described_files),
+            chunks=tuple(describe_chunks(order.collection, best, ranked_files)),
+            files=tuple(ranked_files),
             matched_files=order.matched_files,
             matched_chunks=word_scores.matched,
             searched_files=collection.files,
@@ -126,7 +127,7 @@ class Ranker:
         lists = file_lists(part, words, question, self.lists, defined=defined, exchange=self.exchange)
         order = RankOrder(part, words, lists, exchange=self.exchange)
         best = order.best(limits)
-        described_files = order.files(best.files)
+        ranked_files = describe_files(order, best.files)
         best_chunks = order.first(COVERING_CHUNKS)
         part_stats = PartStats(
             file_scores=tuple(order.scores_of(best.files)),
@@ -135,8 +136,8 @@ class Ranker:
         )
         return Ranking(
             question=question,
-            chunks=tuple(order.chunks(best.chunks, best.files, described_files)),
-            files=tuple(described_files),
+            chunks=tuple(describe_chunks(order.collection, best, ranked_files)),
+            files=tuple(ranked_files),
             matched_files=order.matched_files,
             matched_chunks=words.matched,
             searched_files=part.files,
@@ -160,7 +161,7 @@ class Ranker:
             return []
         with collection.scratch.buffer() as buffer:
             order = self._order(collection, question, cancellation, buffer)
-            return order.files(order.best_files(limit))
+            return describe_files(order, order.best_files(limit))
 
     def _order(
         self,
@@ -191,7 +192,7 @@ class Ranker:
             targets=[open_terms.target for open_terms in collection.open_terms],
             snapshots=[open_terms.snapshot for open_terms in collection.open_terms],
             scores=scores_by_target(collection, order.scores),
-            chunks=order.chunks(best.chunks, best.files, order.files(best.files)),
+            chunks=describe_chunks(collection, best, describe_files(order, best.files)),
         )
         scores = scorer.scores(request, cancellation)
         if scores is not None:
