@@ -102,7 +102,7 @@ ACROSS_ROOMS = {
 """Folders of tests about several rooms at once, or about what is outside of the package."""
 
 OWN_ORDERS = {
-    "engines.deepsearch.conversations.run": "accounts that wait for a turn, in turn",
+    "engines.deepsearch.conversations.workers": "accounts that wait for a turn, in turn",
     "engines.search.open_index": "opened commits share shards and have two limits",
     "server.http.connections": "connections by the time of their last byte",
     "server.identity.fair_queue": "accounts that wait for a turn, in turn",

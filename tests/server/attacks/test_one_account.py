@@ -20,7 +20,7 @@ from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.deepsearch.conversations.run import FairExecutor
+from sourcelight.engines.deepsearch.conversations.workers import FairExecutor
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 from sourcelight.server.http.stream import StreamLimits

@@ -11,7 +11,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import StateFull, ToolError
-from sourcelight.engines.deepsearch.conversations import identifiers, records, run
+from sourcelight.engines.deepsearch.conversations import identifiers, records
 from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
 from sourcelight.engines.deepsearch.conversations.records import (
     FINAL,
@@ -22,8 +22,9 @@ from sourcelight.engines.deepsearch.conversations.records import (
     read_excerpts,
     visible_to,
 )
-from sourcelight.engines.deepsearch.conversations.run import CANCELED, FairExecutor, QuestionRun
+from sourcelight.engines.deepsearch.conversations.run import CANCELED, QuestionRun
 from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS, ConversationBusy, ConversationStore
+from sourcelight.engines.deepsearch.conversations.workers import FairExecutor, is_alive, new_process_id
 from sourcelight.engines.deepsearch.question.scope import NamedScope
 from sourcelight.engines.deepsearch.research import PreviousTurn, Researcher
 from sourcelight.engines.deepsearch.research.answer import join_segments
@@ -67,7 +68,7 @@ class ConversationService:
     sharing: bool = True
     workers: int = 4
     retention_days: float | None = None
-    process_id: str = field(default_factory=run.new_process_id)
+    process_id: str = field(default_factory=new_process_id)
     store: ConversationStore = field(init=False)
     _threads: FairExecutor = field(init=False)
     _works: dict[int, QuestionRun] = field(default_factory=dict)
@@ -77,7 +78,7 @@ class ConversationService:
         self.store = ConversationStore(self.state)
         self._threads = FairExecutor(self.workers, "sourcelight-deepsearch")
         for process_id in self.store.running_processes():
-            if process_id != self.process_id and not run.is_alive(process_id):
+            if process_id != self.process_id and not is_alive(process_id):
                 self.store.interrupt_process(process_id)
         self.delete_expired()
 
