@@ -10,7 +10,6 @@ Text of repositories is hostile: patterns here are linear, and read a bounded pa
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from sourcelight.engines.deepsearch.source.comment_marks import comment_end_at
@@ -19,6 +18,10 @@ TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|`[^`]*+`")
 """A text in quotation marks of any of the three kinds."""
 _MAX_LETTERS = 1_000
 """Letters of a literal beyond which it isn't read."""
+_MAX_BEFORE = 40
+"""Letters before a sign that tell what it is: a word, or a sign that an operand follows."""
+_SIGNS = "/%~"
+"""Signs that may begin a literal; in Perl, any sign behind a word may."""
 _PAIRED = {"(": ")", "[": "]", "{": "}", "<": ">"}
 """The closing delimiter of each that has another one."""
 
@@ -50,6 +53,9 @@ _SIGIL = re.compile(r"~[a-zA-Z]{1,10}[(\[{<|/]")
 
 _OPERATOR = re.compile(r"(?:^|[^\w$@%&>-])(?P<word>qr|q[qwx]?|m|s|tr|y)$")
 """A word of Perl before a literal, whose next letter delimits it: `qw(`, `m{`, `s/`."""
+
+_NO_DELIMITERS = "/=,;)]}>$-"
+"""Signs behind such a word that delimit no literal: ``y => 1`` has a key. Slashes are read apart."""
 
 _OF_TWO_PARTS = frozenset({"s", "tr", "y"})
 """Words of Perl whose literal has two parts: `s/gate/dam/`."""
@@ -89,8 +95,23 @@ class LiteralPart(NamedTuple):
 def part_at(text: str, position: int, start: int, path: str, comment_mark: str) -> LiteralPart | None:
     """Return the comment or literal that begins at a place of a line, which ends there for none.
 
-    None if one may begin there and isn't certain. `start` is where the expression around it begins on this line, and
-    `comment_mark` what begins a comment in the language of the path.
+    Parameters
+    ----------
+    text
+        The line.
+    position
+        The place, from 0.
+    start
+        Where the expression around it begins on this line, from 0.
+    path
+        The file, whose ending tells the language.
+    comment_mark
+        What begins a comment in that language.
+
+    Returns
+    -------
+    LiteralPart | None
+        None if a comment or a literal may begin there and it isn't certain.
     """
     comment_end = comment_end_at(text, position, comment_mark)
     if comment_end > position:
@@ -102,48 +123,6 @@ def part_at(text: str, position: int, start: int, path: str, comment_mark: str) 
 
     literal = _literal_at(text, position, start, path)
     return None if literal is None else LiteralPart(literal, position + len(literal))
-
-
-def _literal_at(  # noqa: PLR0911 - one for each kind of literal
-    text: str, position: int, start: int, path: str
-) -> str | None:
-    """Return the literal that begins at a place of a line.
-
-    Parameters
-    ----------
-    text
-        The line.
-    position
-        The place, from 0.
-    start
-        Where the expression around it begins on this line, from 0.
-    path
-        The file, whose ending tells the language.
-
-    Returns
-    -------
-    str | None
-        The literal; empty if none begins there, None if one may begin whose end isn't certain.
-    """
-    letter = text[position]
-    is_perl = _PERL.search(path) is not None
-    if letter not in "/%~" and not is_perl:
-        return ""
-
-    before = text[max(start, position - 40) : position]
-    operator = _OPERATOR.search(before) if is_perl else None
-    if operator is not None and letter not in "/=,;)]}>$-":
-        return None if operator["word"] in _OF_TWO_PARTS else _read_to_delimiter(text, position, position)
-    if letter == "/" and _JAVASCRIPT.search(path) is not None:
-        match = _match(_SLASHES_OF_JAVASCRIPT, text, position) if _BEFORE_OPERAND.search(before) else None
-        return "" if match is None else match[0]
-    if letter == "/" and (is_perl or _RUBY.search(path) or _UNKNOWN.search(path)):
-        return _slashes(text, position, before, operator, path)
-    if letter == "%" and _RUBY.search(path) is not None and (match := _PERCENT.match(text, position)) is not None:
-        return _read_to_delimiter(text, position, match.end() - 1) if _is_literal(match[0], before) else ""
-    if letter == "~" and _ELIXIR.search(path) is not None and (match := _SIGIL.match(text, position)) is not None:
-        return _read_to_delimiter(text, position, match.end() - 1)
-    return ""
 
 
 def _begins_comment(text: str, position: int, path: str) -> bool | None:
@@ -160,37 +139,78 @@ def _begins_comment(text: str, position: int, path: str) -> bool | None:
     return True
 
 
-def _slashes(text: str, position: int, before: str, operator: re.Match[str] | None, path: str) -> str | None:
-    """Return the literal between slashes, behind a text that may end with a word of Perl for it."""
-    match = _match(_SLASHES, text, position)
-    if _UNKNOWN.search(path) is not None and _RUBY.search(path) is None:
-        is_in_doubt = match is not None and "#" in match[0] and _BEFORE_OPERAND.search(before) is not None
-        return None if is_in_doubt else ""
-    if operator is not None and operator["word"] in _OF_TWO_PARTS:
+def _literal_at(text: str, position: int, start: int, path: str) -> str | None:
+    """Return the literal that begins at a place of a line; empty for none, None if its end isn't certain."""
+    letter = text[position]
+    is_perl = _PERL.search(path) is not None
+    if letter not in _SIGNS and not is_perl:
+        return ""
+
+    before = text[max(start, position - _MAX_BEFORE) : position]
+    operator = _OPERATOR.search(before) if is_perl else None
+    word = "" if operator is None else operator["word"]
+    if word and letter not in _NO_DELIMITERS:
+        return None if word in _OF_TWO_PARTS else _read_to_delimiter(text, position, position)
+    if letter == "/":
+        return _slashes_at(text, position, before, word, path)
+    if letter == "%" and _RUBY.search(path) is not None:
+        return _percent_literal_at(text, position, before)
+    if letter == "~" and _ELIXIR.search(path) is not None:
+        sigil = _SIGIL.match(text, position)
+        return "" if sigil is None else _read_to_delimiter(text, position, sigil.end() - 1)
+    return ""
+
+
+def _slashes_at(text: str, position: int, before: str, word: str, path: str) -> str | None:
+    """Return the literal between slashes; `word` is a word of Perl for it, at the end of the text `before` it."""
+    if _JAVASCRIPT.search(path) is not None:
+        literal = _match(_SLASHES_OF_JAVASCRIPT, text, position) if _BEFORE_OPERAND.search(before) else ""
+        return literal or ""
+    if _PERL.search(path) is not None or _RUBY.search(path) is not None:
+        return _slashes_of_ruby_or_perl(text, position, before, word)
+    if _UNKNOWN.search(path) is None:
+        return ""
+
+    # A script may be one of Ruby or Perl: only a hash within slashes makes a difference.
+    literal = _match(_SLASHES, text, position)
+    return None if "#" in literal and _BEFORE_OPERAND.search(before) is not None else ""
+
+
+def _slashes_of_ruby_or_perl(text: str, position: int, before: str, word: str) -> str | None:
+    if word in _OF_TWO_PARTS:
         return None
-    if operator is not None or _BEFORE_OPERAND.search(before) is not None:
-        return None if match is None else match[0]
+
+    literal = _match(_SLASHES, text, position)
+    if word or _BEFORE_OPERAND.search(before) is not None:
+        return literal or None
 
     # "union /a/, /b/" has an argument, and "width /2" a half.
-    is_argument = before[-1:].isspace() and not text[position + 1 : position + 2].isspace()
-    return None if is_argument and match is not None and "#" in match[0] else ""
+    may_be_argument = before[-1:].isspace() and not text[position + 1 : position + 2].isspace()
+    return None if may_be_argument and "#" in literal else ""
 
 
-def _is_literal(opening: str, before: str) -> bool:
-    """Return whether a percent sign begins a literal, rather than divides."""
-    return opening[1].isalpha() or _BEFORE_OPERAND.search(before) is not None
+def _percent_literal_at(text: str, position: int, before: str) -> str | None:
+    """Return the literal of Ruby behind a percent sign, which may divide instead."""
+    opening = _PERCENT.match(text, position)
+    if opening is None:
+        return ""
+
+    is_literal = opening[0][1].isalpha() or _BEFORE_OPERAND.search(before) is not None
+    return _read_to_delimiter(text, position, opening.end() - 1) if is_literal else ""
 
 
 def _read_to_delimiter(text: str, position: int, opening: int) -> str | None:
     """Return the literal whose delimiter opens at a place; None if a hash or its length makes its end uncertain."""
     mark = text[opening]
-    closing, depth, index = _PAIRED.get(mark, mark), 0, opening
+    closing = _PAIRED.get(mark, mark)
     end = min(len(text), opening + _MAX_LETTERS)
+    depth = 0
+    index = opening
     while index < end:
         letter = text[index]
         if letter == "\\":
             index += 1
-        elif letter == closing and (depth == 1 or mark == closing) and index > opening:
+        elif letter == closing and index > opening and (mark == closing or depth == 1):
             return text[position : index + 1]
         elif letter in (mark, closing):
             depth += 1 if letter == mark else -1
@@ -199,85 +219,7 @@ def _read_to_delimiter(text: str, position: int, opening: int) -> str | None:
     return None if end < len(text) or "#" in text[opening:] else ""
 
 
-def _match(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str] | None:
-    return pattern.match(text, position, position + _MAX_LETTERS)
-
-
-_ML = re.compile(r"\.(?:mli?|fsx?|fsi)$")
-_ML_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.{1,3})'|\(\*(?!\))(?:[^*]|\*(?!\)))*+\*\)")
-"""Texts, characters and comments of OCaml and F#: `"gate"`, `'g'`, `(* gate *)`."""
-
-_IN = re.compile(r"\bin\b(?!')")
-"""The end of a binding: `let gate = 1 in`; `in'` is a name."""
-
-
-def value_before_in(value: str, path: str) -> str | None:
-    """Return the value of a binding of ML without ``in`` and what follows; None where another binding is within it."""
-    if _ML.search(path) is None:
-        return value
-
-    bare = _ML_TEXT.sub(lambda match: " " * len(match[0]), value)
-    depth, position = 0, 0
-    for match in _IN.finditer(bare):
-        between = bare[position : match.start()]
-        depth += sum(letter in "([{" for letter in between) - sum(letter in ")]}" for letter in between)
-        position = match.end()
-        if depth == 0:
-            is_nested = re.search(r"\b(?:let|for)\b", bare[: match.start()]) is not None
-            return None if is_nested else value[: match.start()].rstrip()
-
-    return value
-
-
-_DOUBLE_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*+\"")
-_DASHES = re.compile(r"--\s")
-
-
-def value_before_dashes(value: str) -> str:
-    """Return the value of an equation of Haskell or Elm without the comment behind it.
-
-    Texts that don't end take time by the square of the length, which the caller bounds.
-    """
-    bare = _DOUBLE_QUOTED.sub(lambda match: "_" * len(match[0]), value)
-    comment = _DASHES.search(bare)
-    return (value if comment is None else value[: comment.start()]).strip()
-
-
-_GIVEN_IN_SQL = re.compile(
-    r"\bDEFAULT\s+(?P<value>.+?)(?=\s+(?:NOT\s+NULL|PRIMARY|UNIQUE|CHECK|REFERENCES|COMMENT|CONSTRAINT)\b|$)",
-    re.IGNORECASE,
-)
-"""The default of a column: `DEFAULT 5 NOT NULL`."""
-
-_MODES = frozenset({"IN", "OUT", "INOUT", "VARIADIC"})
-"""Words before the name of a parameter of SQL."""
-
-
-def split_column(text: str) -> tuple[str, str]:
-    """Split a column or a parameter of SQL into its name and its default, which is empty for none."""
-    words = [word for word in text.split() if word.upper() not in _MODES]
-    default = _GIVEN_IN_SQL.search(text)
-    name = words[0].strip('"`[]') if words else ""
-    return name, "" if default is None else default["value"].strip()
-
-
-def value_of_style(line: str, name: str) -> str:
-    """Return the value that a line of a style sheet gives a custom property or a variable; empty for none."""
-    declaration = re.search(rf"(?<![\w-]){re.escape(name)}\s*:\s*(?P<value>[^;{{}}]{{1,500}});", line)
-    return "" if declaration is None else declaration["value"]
-
-
-def join_types(texts: Sequence[str]) -> list[str]:
-    """Join what was cut at commas within a type, such as ``Map<String, List<int>> map``."""
-    parameter_texts: list[str] = []
-    depth = 0
-    for text in texts:
-        if depth > 0:
-            parameter_texts[-1] += f", {text}"
-        else:
-            parameter_texts.append(text)
-        # Arrows, comparisons and shifts aren't brackets.
-        bare = re.sub(r"[-=]>|<=|>=|<<=?", "", text)
-        depth = max(0, depth + bare.count("<") - bare.count(">"))
-
-    return parameter_texts
+def _match(pattern: re.Pattern[str], text: str, position: int) -> str:
+    """Return the literal of a form at a place; empty for none."""
+    match = pattern.match(text, position, position + _MAX_LETTERS)
+    return "" if match is None else match[0]

@@ -14,7 +14,8 @@ from sourcelight.engines.deepsearch.lookups.prose_values.bindings import is_valu
 from sourcelight.engines.deepsearch.lookups.scoped_values.calls import LineValue, read_call
 from sourcelight.engines.deepsearch.source.comment_marks import comment_mark_of
 from sourcelight.engines.deepsearch.source.line_kinds import LISPS
-from sourcelight.engines.deepsearch.source.literals import TEXT, split_column, value_before_in, without_texts
+from sourcelight.engines.deepsearch.source.literals import TEXT, without_texts
+from sourcelight.engines.deepsearch.source.value_ends import split_column, value_before_in
 from sourcelight.engines.deepsearch.source.values import goes_on, in_one_line, lisp_value, read_expression
 
 MAX_LINE = 600

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA
-from sourcelight.engines.deepsearch.source.literals import value_before_dashes, value_before_in, value_of_style
+from sourcelight.engines.deepsearch.source.value_ends import value_before_dashes, value_before_in, value_of_style
 from sourcelight.engines.deepsearch.source.values.expressions import (
     CLOSING,
     MAX_CHARS,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sourcelight.engines.deepsearch.source.function_heads import parameter_block
-from sourcelight.engines.deepsearch.source.literals import join_types, split_column
+from sourcelight.engines.deepsearch.source.value_ends import join_types, split_column
 from sourcelight.engines.deepsearch.source.values.expressions import (
     CLOSING,
     MAX_LINES,
