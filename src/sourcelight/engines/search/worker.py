@@ -7,6 +7,7 @@ and not `multiprocessing`, which would import the caller's main module: a notebo
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -28,6 +29,10 @@ TableBuild: TypeAlias = Callable[[TextIndexFolder, TableBuildOptions], tuple[int
 
 MODULE = "sourcelight.engines.search.worker"
 """Module that a worker process runs."""
+
+_OBJECTS_BETWEEN_COLLECTIONS = 250_000
+"""New objects after which garbage is looked for. Builds make no cycles, and to look after 700 objects, as Python does,
+takes 3 percent of a build."""
 
 
 def request_line(folder: Path, repository: Repository, settings: dict[str, Any]) -> bytes:
@@ -76,6 +81,7 @@ def main() -> None:
     """Serve requests until the input ends."""
     # Ctrl-C reaches every process of a terminal. The parent decides whether to stop, and kills this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _serve(sys.stdin.buffer, events)
