@@ -116,6 +116,7 @@ def test_a_file_of_code_comes_before_a_sentence_of_a_document(calendar: LocalEng
         "Where was the parser moved to?",
         "Which file was removed in March?",
         "Which files include common.h?",
+        "Where do we use the parser?",
         "Which template engine does it use?",
         "Which file is the largest?",
         "Where are the colors defined?",
@@ -137,6 +138,10 @@ def test_questions_for_history_uses_and_names_are_no_places(question: str) -> No
         ),
         ("Which exception is used for duplicate keys?", "any", "exception is used for duplicate keys"),
         ("Which file measures how long an operation took?", "file", "measures how long an operation took"),
+        ("the formatter that spits out a diff, what file's that", "file", "has the formatter that spits out a diff"),
+        ("the bit that joins quoted lines - where's that", "any", "joins quoted lines"),
+        ("the thing that finds the config on windows", "any", "finds the config on windows"),
+        ("what file has the code that uses an HttpClient?", "file", "uses an HttpClient"),
     ],
 )
 def test_clauses_describe_a_place(question: str, noun: str, text: str) -> None:

@@ -44,19 +44,18 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("any", rf"{_WHERE} {_BE} the {_CODE}{_THAT} (?P<text>.+)"),
     ("any", rf"{_WHERE} {_BE} (?P<text>.+)"),
     ("any", rf"{_LOOK}(?: the {_CODE}{_THAT})? (?P<text>.+)"),
+    ("any", rf"the (?:{_CODE}|thing) (?:that|which) (?P<text>.+)"),
 )
 _PATTERNS = tuple((kind, re.compile(rf"^{form}$", re.IGNORECASE)) for kind, form in _FORMS)
 _OF_OTHERS = re.compile(
     r"\b(?:by default|defaults? to|unless|if (?:i|you|we) (?:don'?t|do not)|licen[cs]e[ds]?|depend(?:s|encies|ency)"
-    r"|installed|tests?|tested|documented|set to|(?:is|are) (?:named|called)|raise[sd]?|throws?(?! away)|thrown|imports"
-    r"|inherits|extends|subclass\w*|committed|authors?|most (?:often|recently|of all))\b"
+    r"|installed|tests?|tested|documented|set to|(?:is|are) (?:named|called)|raise[sd]?|throw(?:s|n)?(?! away| out)"
+    r"|imports|inherits|extends|subclass\w*|committed|authors?|most (?:often|recently|of all))\b"
     r"|^(?:(?:is|are|was|were|has|have|had|got)\s)?(?:the\s)?"
     r"(?:last|first|newest|oldest|most|fewest|largest|biggest|longest|smallest|shortest)\b"
     r"|^(?:file )?(?:extension|name|version|engine|format|type|path|size)s? (?:is|are|do|does|did|should|will)\b"
-    r"|^(?:we |i |you |they )?(?:includes?|pulls? in|requires?|references?|mentions?|refers? to|uses?|calls?"
-    r"|invokes?)\b"
     r"|^(?:does|do|is|are) .*\bversions?$|\b(?:defined|declared)(?: (?:in|at|inside|within) \S+)?$"
-    r"|^(?:an? |some |any )?(?:code |usage )?(?:examples?|samples?)\b",
+    r"|^(?:an? |some |any |the )?(?:code |usage )?(?:examples?|samples?|usages?|demos?)\b",
     re.IGNORECASE,
 )
 """Words of questions for defaults, numbers, packages, uses, names and examples."""
@@ -66,6 +65,21 @@ _OF_HISTORY = re.compile(
     re.IGNORECASE,
 )
 """Events in the life of the code, rather than behavior of the code."""
+_OF_USES = re.compile(
+    rf"^(?:in )?(?:(?:which|what) (?:{_FILE}|{_TYPE}|{_FUNCTION})"
+    r"|where(?:abouts)? (?:do|does|can|should) (?:we|i|you|they))"
+    r" (?:includes?|pulls? in|requires?|references?|mentions?|refers? to|uses?|calls?|invokes?)\b",
+    re.IGNORECASE,
+)
+"""A question for lines that use something."""
+_BEHIND = re.compile(
+    r"^(?P<text>.{8,}?)\s*[-\u2013\u2014,;:]+\s*(?:so )?(?:(?:in )?(?P<where>where(?:abouts)?)"
+    rf"|(?:in )?(?:which|what) (?:(?P<file>{_FILE})|(?P<type>{_TYPE})|(?P<function>{_FUNCTION})))"
+    r"(?: (?:is|are|has|have|holds|does|do|can i find))? (?:that|it|those|this|these|they|them)\b[\w ,]{0,30}$",
+    re.IGNORECASE,
+)
+"""A question behind what it asks about: "the parser of flags, what file is that in?"."""
+_THAT_DOES = re.compile(rf"^the (?:{_CODE}|thing|one)(?: in here)? (?:that|which|where) ", re.IGNORECASE)
 _FILE_NOUN = re.compile(rf"(?:in )?(?:which|what) (?:source )?(?P<noun>{_FILE})", re.IGNORECASE)
 _OF_CALLERS_ALONE = re.compile(
     r"\b(?:commits?|authors?|by default|unless|how (?:many|much)|versions?|renamed|removed|last|first|most)\b",
@@ -119,10 +133,10 @@ class PlaceQuestion:
 def read_place_question(text: str) -> PlaceQuestion | None:
     """Read a question; None if it is for no place, or names what it asks for as history, a default or a number."""
     words = " ".join(text.replace("\u2019", "'").split()).strip(" ?.!:")
-    words = re.sub(r"^(where|what|who)'s\b", r"\1 is", _REMARK.sub("", words), flags=re.IGNORECASE)
     if len(words) > _MAX_CHARACTERS or "`" in words:
         return None
-
+    words = re.sub(r"\b(where|what|which|who|file|class|function)'s\b", r"\1 is", words, flags=re.IGNORECASE)
+    words = _as_usual(_REMARK.sub("", words))
     for kind, pattern in _PATTERNS:
         match = pattern.match(words)
         if match is None:
@@ -133,7 +147,7 @@ def read_place_question(text: str) -> PlaceQuestion | None:
                 return None
             return PlaceQuestion("function", _NOUN_OF_FUNCTION.sub("", described), asks_callers=True)
         is_of_value = kind != "any" and not _IN.match(words) and _OF_VALUE.match(described) is not None
-        if is_of_value or _OF_OTHERS.search(described) is not None or _OF_HISTORY.search(words) is not None:
+        if is_of_value or _OF_OTHERS.search(described) or _OF_HISTORY.search(words) or _OF_USES.search(words):
             return None
 
         clause = _RELATIVE.search(described) if kind == "file" else None
@@ -143,3 +157,16 @@ def read_place_question(text: str) -> PlaceQuestion | None:
         return PlaceQuestion(kind, head, clause=described[len(head) :], word=word)
 
     return None
+
+
+def _as_usual(words: str) -> str:
+    """Return a question with its question word first."""
+    match = _BEHIND.match(words)
+    if match is None:
+        return words
+    described = _THAT_DOES.sub("", match["text"])
+    noun = match["file"] or match["type"] or match["function"]
+    if noun:
+        has = "" if described != match["text"] else "has "
+        return f"which {noun} {has}{described}"
+    return f"where is {'the code that ' if described != match['text'] else ''}{described}"
