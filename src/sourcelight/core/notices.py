@@ -77,6 +77,15 @@ DIVERGED = Rule("head does not contain base: changes that only base has are show
 _RULES_OF_MCP: Final = {str(rule): rule for rule in (DIVERGED,)}
 
 
+OLDER_HISTORY_MISSING: Final = "is a shallow clone: its older history is missing."
+"""End of the notice about a shallow clone."""
+
+
+def lacks_older_history(notices: Sequence[str]) -> bool:
+    """Return whether a notice says that a history begins at the edge of a shallow clone."""
+    return any(OLDER_HISTORY_MISSING.rstrip(".") in notice for notice in notices)
+
+
 def from_text(notice: str) -> str:
     """Return a notice of an MCP tool, as a rule if it is one."""
     return _RULES_OF_MCP.get(notice, notice)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import UnsupportedTool
-from sourcelight.core.notices import RuleSubject, is_rule, same_kind
+from sourcelight.core.notices import RuleSubject, is_rule, lacks_older_history, same_kind
 from sourcelight.lab.reports.model import Frame
 
 if TYPE_CHECKING:
@@ -90,6 +90,11 @@ def limited_notices(frames: Sequence[Frame | None]) -> list[str]:
     """Return notices on what answers lack, without those on how they count."""
     limited = [frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"]
     return [notice for notice in notices_of(limited) if not is_rule(notice)]
+
+
+def is_shallow(frame: Frame | None) -> bool:
+    """Return whether an answer lacks the older history of a shallow clone."""
+    return frame is not None and lacks_older_history(frame.attrs.get("notices", ()))
 
 
 def repositories_text(names: Sequence[str], commits_by_name: Mapping[str, Any]) -> str:

@@ -10,7 +10,13 @@ from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.answers import call_if_supported, limited_notices, notices_of, without_rules
+from sourcelight.lab.reports.answers import (
+    call_if_supported,
+    is_shallow,
+    limited_notices,
+    notices_of,
+    without_rules,
+)
 from sourcelight.lab.reports.history import PERIODS, commits_frame, empty_metrics, fitting_period
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter, PathPatterns, check_other_files
@@ -123,7 +129,8 @@ def _make(
     period = requested_period or fitting_period(data.commits)
     commits = unify_names(commits_frame(data.commits, period), None, join_addresses=True)
     earlier = change_data.earlier_people(code, stages, request)
-    before = change_data.commits_before(code, stages, request, data)
+    is_cut = is_shallow(earlier)
+    before = None if is_cut else change_data.commits_before(code, stages, request, data)
     files = call_if_supported(
         lambda: change_data.with_last_changes(code, stages, request, data.diffs), "last commits of files", missing_parts
     )
@@ -131,7 +138,7 @@ def _make(
 
     links = links_of(code, {request.repo: data.head_commit})
     log, changelog_part = changelog(_merged_changes(request, data, commits), data.between, commits, links)
-    people, people_part = people_section(commits, keys_of(earlier), links.of_people(request.repo))
+    people, people_part = people_section(commits, None if is_cut else keys_of(earlier), links.of_people(request.repo))
     sections = [changelog_part]
     if api is not None:
         sections.append(symbols_section(api, links.of_symbols(request.repo, data.base_commit)))

@@ -15,6 +15,7 @@ from sourcelight.core.notices import RuleSubject
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.answers import (
     call_if_supported,
+    is_shallow,
     limit_to_changes,
     limited_notices,
     name_subject,
@@ -194,6 +195,7 @@ def _make(
         data.comparison,
         data.newest,
         is_full_history=request.after is None,
+        is_shallow=is_shallow(data.all_commits),
     )
     return Report(
         title=_title(title, data.names),
@@ -237,7 +239,9 @@ def _read_data(
         changed_lines = contributor_data.lines_of_changes(sources["changes"], commits, request)
 
     newest = contributor_data.newest_date(code, stages, request)
-    comparison = contributor_data.compare_with_earlier(code, stages, request, all_commits, commits, newest)
+    comparison = None
+    if not is_shallow(all_commits):
+        comparison = contributor_data.compare_with_earlier(code, stages, request, all_commits, commits, newest)
     if comparison is not None:
         sources["before"] = comparison.before
 
@@ -270,7 +274,9 @@ def _sections(code: Client, request: contributor_data.Request, data: _Data, peri
         organizations_section(data.commits),
         agents_section(data.commits, period),
         review_section(data.commits),
-        time_section(data.commits, period, span, is_full_history=request.after is None),
+        time_section(
+            data.commits, period, span, is_full_history=request.after is None and not is_shallow(data.all_commits)
+        ),
         places_section(code, data.changed_lines, request, links.of_files()),
     ]
     return sections + ownership_sections(code, data.owners, request, link)
@@ -283,7 +289,7 @@ def _empty_report(
     names = _names(all_commits)
     no_rows = commits_frame(counted_commits, period)
     return Report(
-        title=_title(title, names or _asked_names(request)),
+        title=_title(title, names or request.names),
         parameters=_parameters(request, all_commits, names, None),
         metrics=empty_metrics(no_rows),
         sections=(),
@@ -335,7 +341,7 @@ def _parameters(
     request: contributor_data.Request, commits: Frame, names: list[str], newest: datetime | None
 ) -> tuple[tuple[str, str], ...]:
     """Return the scope of the report."""
-    repositories = _repositories_text(request)
+    repositories = ", ".join(request.names) or "all"
     if names:
         repositories = repositories_text(names, commits.attrs.get("commits", {}))
 
@@ -347,14 +353,6 @@ def _parameters(
     if newest is not None:
         parameters.append(("newest commit", date_text(newest)))
     return (*parameters, *request.paths.parameters)
-
-
-def _repositories_text(request: contributor_data.Request) -> str:
-    return ", ".join(_asked_names(request)) or "all"
-
-
-def _asked_names(request: contributor_data.Request) -> list[str]:
-    return [request.repos] if isinstance(request.repos, str) else list(request.repos or ())
 
 
 def _show(value: str | date | None) -> str:
@@ -389,7 +387,7 @@ def _reason(
 
     newest = contributor_data.newest_date(code, stages, request)
     if newest is None:
-        return _reason_without_history(code, request, commits)
+        return contributor_data.reason_without_history(code, request, commits)
 
     try:
         people = stages.ask("people", code.contributors, repos=request.repos)
@@ -399,16 +397,3 @@ def _reason(
     return no_commits_text(
         contributor_data.date_bound(commits, "after"), contributor_data.date_bound(commits, "before"), oldest, newest
     )
-
-
-def _reason_without_history(code: Client, request: contributor_data.Request, commits: Frame) -> str:
-    """Return the reason for a report without any commit, of whatever date: there is none, or none could be read."""
-    unread = limited_notices([commits])
-    if unread:
-        return f"No commit could be read. {unread[0]}"
-    if request.repos:
-        verb = "has" if len(_asked_names(request)) == 1 else "have"
-        return f"{_repositories_text(request)} {verb} no commit."
-    if not len(code.list_repos(progress=False)):
-        return "No repository can be searched."
-    return "No repository has a commit."

@@ -14,6 +14,7 @@ from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.markup.counts import count_of
+from sourcelight.core.notices import OLDER_HISTORY_MISSING
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.model import CommitNumbers, UnbuiltHistory
 from sourcelight.engines.history.subtrees import Layout, layout_of
@@ -334,7 +335,7 @@ def _open(
         omit_unread(histories.partial, selection, selection.mask)
 
     if "shallow" in history.shallow:
-        omit(f"{repository.name} is a shallow clone: its older history is missing.")
+        omit(f"{repository.name} {OLDER_HISTORY_MISSING}")
 
     if "partial" in history.shallow:
         omit(f"{repository.name} is a partial clone: it may lack files and directories of its commits.")

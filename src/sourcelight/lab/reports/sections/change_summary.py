@@ -110,7 +110,6 @@ def _file_metrics(diffs: Frame) -> list[Metric]:
 
 
 def _commit_metrics(commits: Frame, people: Frame) -> list[Metric]:
-    new = people.loc[people["new"], "person"].tolist()
     return [
         Metric(
             name="commits",
@@ -140,15 +139,16 @@ def _commit_metrics(commits: Frame, people: Frame) -> list[Metric]:
             source="commits",
             filters={"bot": False},
         ),
-        Metric(
-            name="new people",
-            value=len(new),
-            counts="Authors without a commit reachable from base under the same address.",
-            excludes=_NO_BOTS,
-            source="commits",
-            filters={"person": new},
-        ),
+        _new_people_metric(people),
     ]
+
+
+def _new_people_metric(people: Frame) -> Metric:
+    name, counts = "new people", "Authors without a commit reachable from base under the same address."
+    if "new" not in people:
+        return Metric(name, None, counts, "everyone: this is a shallow clone, without its older commits.")
+    new = people.loc[people["new"], "person"].tolist()
+    return Metric(name, len(new), counts, _NO_BOTS, source="commits", filters={"person": new})
 
 
 def _sum(frame: Frame, column: str) -> int | None:
@@ -203,7 +203,7 @@ def _authors_text(ends: Ends, commits: Frame, people: Frame) -> str:
     else:
         text += f" by {authors}"
 
-    new_names = people.loc[people["new"], "author"].astype("str").tolist()
+    new_names = people.loc[people["new"], "author"].astype("str").tolist() if "new" in people else []
     if new_names:
         text += f"; {len(new_names):,} of the people {'is' if len(new_names) == 1 else 'are'} new"
         if len(new_names) <= _MAX_NEW_NAMES:

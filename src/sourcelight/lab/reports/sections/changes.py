@@ -130,12 +130,15 @@ def _item(row: Mapping[str, Any], repository: str, urls: dict[str, str], links: 
     return Item(str(row["title"]), f"{reference}, {name_in_sentence(str(row['author']))}", url)
 
 
-def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: LinkOf) -> tuple[Frame, Section]:
+def people_section(commits: Frame, earlier_people: AbstractSet[Pair] | None, link: LinkOf) -> tuple[Frame, Section]:
     """Return a row per author, and the section of authors.
 
-    `earlier_people` are the keys of people with earlier commits.
+    `earlier_people` are the keys of people with earlier commits. Where they are unknown (None), as in a shallow clone,
+    there are no column `new` and no table of new people.
     """
-    frame = _people_frame(commits, earlier_people)
+    frame = _people_frame(commits, earlier_people or frozenset())
+    if earlier_people is None:
+        frame = frame.drop(columns="new")
     rows = frame.drop(columns="person")
     people = ReportTable(
         name="people",
@@ -147,20 +150,18 @@ def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: Link
         keys=("author", "author_email"),
         link=link,
     )
-    new_people = replace(
-        people,
-        name="new_people",
-        title="New people",
-        frame=rows[rows["new"]].drop(columns="new").reset_index(drop=True),
-        counts="People without a commit reachable from base under the same address.",
-    )
+    tables = [people]
+    if earlier_people is not None:
+        new_people = rows[rows["new"]].drop(columns="new").reset_index(drop=True)
+        counts = "People without a commit reachable from base under the same address."
+        tables.append(replace(people, name="new_people", title="New people", frame=new_people, counts=counts))
     if not len(frame):
-        return frame, Section("People", "No person wrote a commit in between.", (people, new_people))
+        return frame, Section("People", "No person wrote a commit in between.", tuple(tables))
 
     top = frame.head(_MAX_PEOPLE)
     description = f"Bars of commits of the {count_of(len(top), 'person')} with the most."
     figure = people_figure("people", "Commits by person", description, top, "commits")
-    return frame, Section("People", "", (people, new_people), (figure,))
+    return frame, Section("People", "", tuple(tables), (figure,))
 
 
 def _people_frame(commits: Frame, earlier_people: AbstractSet[Pair]) -> Frame:

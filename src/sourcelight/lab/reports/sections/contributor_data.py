@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
 from sourcelight.core.query.dates import parse_date
-from sourcelight.lab.reports.answers import call_if_supported, limit_to_changes
+from sourcelight.lab.reports.answers import call_if_supported, is_shallow, limit_to_changes, limited_notices
 from sourcelight.lab.reports.files import AUTHORED, bus_factor_of, changed_files, churn_of, owners_of, top_directory
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter
@@ -67,6 +67,11 @@ class Request:
     paths: PathFilter
 
     @property
+    def names(self) -> list[str]:
+        """Names of the requested repositories; empty for all."""
+        return [self.repos] if isinstance(self.repos, str) else list(self.repos or ())
+
+    @property
     def people(self) -> dict[str, Any]:
         """Arguments of calls that count people."""
         return {"repos": self.repos, "mailmap": self.mailmap, "join_addresses": self.join_addresses}
@@ -117,6 +122,19 @@ def newest_date(code: Client, stages: ReportProgress, request: Request) -> Any:
     """Return the date of the newest commit of all time, or None if there is none."""
     newest = stages.ask("time before", code.commit_search, repos=request.repos, limit=1)
     return newest["commit_date"].iloc[0] if len(newest) else None
+
+
+def reason_without_history(code: Client, request: Request, commits: Frame) -> str:
+    """Return the reason for a report without any commit, of whatever date: there is none, or none could be read."""
+    unread = limited_notices([commits])
+    if unread:
+        return f"No commit could be read. {unread[0]}"
+    if request.repos:
+        verb = "has" if len(request.names) == 1 else "have"
+        return f"{', '.join(request.names)} {verb} no commit."
+    if not len(code.list_repos(progress=False)):
+        return "No repository can be searched."
+    return "No repository has a commit."
 
 
 def touched_files(code: Client, stages: ReportProgress, request: Request) -> Frame:
@@ -236,6 +254,12 @@ def current_owners(
     return owners
 
 
+def _refuse_shallow(owners: Frame) -> None:
+    """Raise `ToolError` for a shallow clone: its oldest commits would own all lines that are older than they are."""
+    if is_shallow(owners):
+        raise ToolError("it is a shallow clone, which lacks the commits that wrote older lines")
+
+
 def _owners_of_repository(
     code: Client, stages: ReportProgress, *, name: str, request: Request, notices: list[str]
 ) -> Owned | None:
@@ -248,12 +272,14 @@ def _owners_of_repository(
         files = call_if_supported(lambda: ask(code.ownership, name, by="file", **options), "ownership", notices)
         if files is None:
             return None
+        _refuse_shallow(files)
         counted_files = files[files["path"].astype("str").map(request.paths)]
         return Owned(name, owners_of(counted_files), bus_factor_of(counted_files))
 
     owners = call_if_supported(lambda: ask(code.ownership, name, **options), "ownership", notices)
     if owners is None:
         return None
+    _refuse_shallow(owners)
 
     bus_factors = call_if_supported(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)
     return Owned(name, owners, bus_factors)

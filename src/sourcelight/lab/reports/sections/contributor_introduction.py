@@ -34,6 +34,13 @@ OLD_DAYS = 30
 """Days after which the newest commit is old, as in a clone that is not fetched."""
 
 
+_SHALLOW = (
+    "is a shallow clone, without its older commits: its oldest ones seem to add all their lines, and nothing says who "
+    "joined, who left, or who wrote older lines. `git fetch --unshallow` gets the others."
+)
+"""Sentence about a shallow clone, after its name."""
+
+
 def write_introduction(
     names: Sequence[str],
     commits: Frame,
@@ -43,6 +50,7 @@ def write_introduction(
     newest: Any,
     *,
     is_full_history: bool,
+    is_shallow: bool,
 ) -> list[str]:
     """Return the introduction: people, commits, files, a comparison with the period before, the newest commit's age.
 
@@ -53,6 +61,7 @@ def write_introduction(
         _top_authors_text(commits),
         _places_text(files),
         _comparison_text(compared, is_full_history=is_full_history),
+        f"{names[0] if len(names) == 1 else 'A repository'} {_SHALLOW}" if is_shallow else "",
         future_text(commits),
         stale_text(newest),
     ]
