@@ -1,4 +1,9 @@
-"""Display lines of a notebook's JSON as the lines of cells that they encode."""
+r"""Display lines of a notebook's JSON as the lines of cells that they encode.
+
+A search matches the lines of the file, which are JSON: ``"import re\n",``. A reader wants the line of the cell, and
+the matches in it. The functions for one line decode the string in it; `source_lines` reads a whole notebook, and so
+also knows which cell a line belongs to.
+"""
 
 from __future__ import annotations
 
@@ -45,33 +50,37 @@ def cell_text(line: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -
     Of a line with several strings, such as a notebook that is one line, it is the string with the first span, and of a
     string with several lines the line with that span.
     """
-    match = _string_of(line, starts)
-    if match is None:
+    string = _string_of(line, starts)
+    if string is None:
         return None
 
-    # The spans that lie in this string, in its decoded text.
-    text, offset = match[1], match.start(1)
-    spans = []
-    for start, end in zip(starts, ends, strict=False):
-        if offset <= start and end <= match.end(1):
-            spans.append((_decoded_offset(text, start - offset), _decoded_offset(text, end - offset)))
-
-    decoded = _decode(text)
+    text = _decode(string[1])
+    spans = _decoded_spans(string, starts, ends)
     first = min((start for start, _ in spans), default=0)
-    line_start = decoded.rfind("\n", 0, first) + 1
-    line_end = decoded.find("\n", first)
-    if line_end < 0:
-        line_end = len(decoded)
+    line_start = text.rfind("\n", 0, first) + 1
+    line_end = text.find("\n", first)
+    return _cut_line(text, line_start, len(text) if line_end < 0 else line_end, spans)
 
-    # And of these the ones that touch the line, from its start on.
-    visible = decoded[line_start:line_end]
-    inner = ShownLine(visible, [], [])
-    for start, end in spans:
-        if line_start <= end and start <= line_end:
-            inner.starts.append(max(start - line_start, 0))
-            inner.ends.append(min(end - line_start, len(visible)))
 
-    return inner
+def _decoded_spans(string: re.Match[str], starts: Sequence[int], ends: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the spans of a line that lie in a string of JSON, as spans of its decoded text."""
+    offset = string.start(1)
+    return [
+        (_decoded_offset(string[1], start - offset), _decoded_offset(string[1], end - offset))
+        for start, end in zip(starts, ends, strict=False)
+        if offset <= start and end <= string.end(1)
+    ]
+
+
+def _cut_line(text: str, line_start: int, line_end: int, spans: Sequence[tuple[int, int]]) -> ShownLine:
+    """Return one line of a text, and the spans that touch it, from its start on."""
+    line = text[line_start:line_end]
+    touching = [(start, end) for start, end in spans if line_start <= end and start <= line_end]
+    return ShownLine(
+        text=line,
+        starts=[max(start - line_start, 0) for start, _ in touching],
+        ends=[min(end - line_start, len(line)) for _, end in touching],
+    )
 
 
 def _string_of(line: str, starts: Sequence[int]) -> re.Match[str] | None:

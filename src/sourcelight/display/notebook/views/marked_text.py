@@ -1,6 +1,7 @@
-"""Styles that the views of files and diffs share; colors are the theme's where it has one.
+"""Lines of code for the views of files and diffs: cut, with marks, and with the styles that the views share.
 
-Lines as pieces of plain text, some of them marked; the browser sets them as text, never as HTML.
+A line is a list of runs of plain text, some of them marked; the browser sets them as text, never as HTML. Colors are
+those of the notebook's theme where it has one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Ranked search as a stream: ``t=nls``, and ``patternType:nls`` in the query."""
+"""Ranked search as a stream: ``t=nls``, and ``patternType:nls`` in the query.
+
+The tool `nls_search` ranks all at once. Its best files are then sent one by one, like those of any other search, until
+as many matches are sent as the request and the query allow; counts go on to the end.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
+from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.cancellation import Cancellation
@@ -65,40 +69,18 @@ def ranked_events(
     description = _Description.parse(request.query)
     if not description.text:
         raise QueryError("the query has no words", query=request.query, hint="describe the code in words")
+
     requested_s = description.shorter_s(request.timeout_s)
     cancellation.limit(engine.limits.timeout_s(requested_s, has_count=description.has_count))
     context = ToolContext(engine, viewer, cancellation)
     answer = tools.answer(NLS_SEARCH, {"query": description.text}, context)
     files = ranked_files(answer.table)
-    repositories = {repository.name: repository.info for repository in engine.catalog.visible(viewer)}
     _, question = split_filters(description.text)
-    words = word_pattern(question)
+    limits = _MatchLimits.of(description, request)
     tally = Tally()
-    count = sys.maxsize if description.count is None else description.count
-    display = count if request.display < 0 else min(count, request.display)
-    sent_count = 0
-    for file in files[:_MAX_FILES]:
-        cancellation.check()
-        offsets: list[int] = []
-        # Over a cluster they cost a request for each file, and only chunks need them.
-        if request.chunk_matches or context.engine.holds_files:
-            offsets = _line_offsets(context, file)
-        batch = first_matches(file_rows(file, words, request, repositories, offsets), count - tally.matches)
+    yield from _file_events(files[:_MAX_FILES], request, question=question, limits=limits, tally=tally, context=context)
 
-        infos: tuple[RepositoryInfo, ...] = ()
-        # Checked before the tally counts the file: the first rows of a repository carry its description.
-        if file.repository not in tally.repositories and file.repository in repositories:
-            infos = (repositories[file.repository],)
-        tally.add(batch)
-        visible = first_matches(batch, display - sent_count)
-        if visible.num_rows:
-            sent_count += match_count(visible)
-            yield MatchBatch(visible, infos)
-
-        if tally.matches >= count:
-            break
-
-    skipped = _skipped_parts(answer, len(files), tally.matches, count, request.display)
+    skipped = _skipped_parts(answer, len(files), tally.matches, limits.count, request.display)
     yield from _last_events(answer, tally, skipped, time.monotonic() - started)
 
 
@@ -135,6 +117,52 @@ class _Description:
         if self.timeout_s is None:
             return timeout_s
         return min(timeout_s, self.timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchLimits:
+    """Maximum matches that count, and that are sent."""
+
+    count: int
+    display: int
+
+    @classmethod
+    def of(cls, description: _Description, request: SearchRequest) -> _MatchLimits:
+        count = sys.maxsize if description.count is None else description.count
+        return cls(count, count if request.display < 0 else min(count, request.display))
+
+
+def _file_events(
+    files: Sequence[FileChunks],
+    request: SearchRequest,
+    *,
+    question: str,
+    limits: _MatchLimits,
+    tally: Tally,
+    context: ToolContext,
+) -> Iterator[MatchBatch]:
+    """Yield the matches of each file within the limits, and count them in the tally."""
+    visible_repositories = context.engine.catalog.visible(context.viewer)
+    repositories = {repository.name: repository.info for repository in visible_repositories}
+    words = word_pattern(question)
+    # Over a cluster they cost a request for each file, and only chunks need them.
+    needs_offsets = request.chunk_matches or context.engine.holds_files
+    sent_count = 0
+    for file in files:
+        context.cancellation.check()
+        offsets = _line_offsets(context, file) if needs_offsets else []
+        batch = first_matches(file_rows(file, words, request, repositories, offsets), limits.count - tally.matches)
+        is_first_of_repository = file.repository not in tally.repositories
+        tally.add(batch)
+
+        visible = first_matches(batch, limits.display - sent_count)
+        if visible.num_rows:
+            sent_count += match_count(visible)
+            # The first rows of a repository carry its description.
+            info = repositories.get(file.repository) if is_first_of_repository else None
+            yield MatchBatch(visible, () if info is None else (info,))
+        if tally.matches >= limits.count:
+            return
 
 
 def _skipped_parts(answer: ToolResult, file_count: int, match_count: int, count: int, display: int) -> list[Skipped]:
