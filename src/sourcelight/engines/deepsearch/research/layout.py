@@ -1,24 +1,27 @@
-"""Lay out an answer: findings become the parts of a draft, with the lines that prove them."""
+"""Lay out the findings of a search: the parts of an answer, with the lines that prove them.
+
+The answer begins with what is certain: names that no file has, then the most relevant commit or the best passages. The
+sections behind it show the evidence by kind, and what was searched. A weak search says so first and calls nothing an
+answer.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.engines.deepsearch.evidence.claims import UNREAD
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import (
     CommitEvidence,
     EvidenceLedger,
     FileEvidence,
     Finding,
-    Statement,
 )
 from sourcelight.engines.deepsearch.evidence.relevant.passages import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt
-from sourcelight.engines.deepsearch.markdown import CITED, in_sentence, inline, person_name
+from sourcelight.engines.deepsearch.markdown import inline, person_name
 from sourcelight.engines.deepsearch.question import QuestionIntents
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research.evidence_lines import (
@@ -32,8 +35,8 @@ from sourcelight.engines.deepsearch.research.evidence_lines import (
     write_unit,
     write_use,
 )
-from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph, Part, Quote
-from sourcelight.engines.deepsearch.research.search_scope import format_searched, list_pins, scope_lines
+from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Paragraph, Quote
+from sourcelight.engines.deepsearch.research.search_scope import list_pins, scope_lines
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
@@ -46,73 +49,11 @@ _MAX_FOLLOW_UPS = 3
 _MAX_QUESTION_CHARACTERS = 200
 """Maximum characters of the question that are repeated: it may be a whole issue."""
 
+_SECTION_PARTS = 2
+"""Parts of a section with one paragraph: its heading and the paragraph."""
+
 _NO_WORD = "No direct answer found."
 _NO_ANSWER = "No direct answer found: few words of the question occur together."
-
-
-def write_finding(finding: Finding, inquiry: ResearchRequest) -> Draft:
-    """Write a finding as an answer."""
-    draft = Draft()
-    headline = finding.headline
-
-    # A line proves itself even if other files could not be read; a number does not.
-    if finding.notes and finding.unit in {"tests", "throws", "callers"}:
-        headline = replace(headline, text=f"{UNREAD}{in_sentence(headline.text)}")
-
-    draft.parts.append(Paragraph(f"{_cite(headline, draft)}.", _about(headline, inquiry)))
-    draft.parts += [Quote(draft.ledger.add(quote)) for quote in finding.quotes]
-    if finding.details:
-        draft.add_section(finding.heading, _lines(f"- {_cite(passage, draft)}" for passage in finding.details))
-
-    method = [*finding.method, *scope_lines(None, inquiry.scope)]
-    method += [f"To reproduce: {code(query)}" for query in finding.queries if query]
-    method += [f"Not read: {inline(note)}" for note in dict.fromkeys(finding.notes)]
-    if not method:
-        method = ["See the citations."]
-    draft.add_section("Method", _lines(f"- {line}" for line in method))
-    draft.add_section("Searched", Paragraph(format_searched(inquiry), says_no_model=True))
-    draft.searches += [query for query in finding.queries if not query.startswith("code.")]
-    draft.stats |= {
-        "tool_calls": 1,
-        "unit": finding.unit,
-        "changes": False,
-        "states_fact": True,
-        "complete": not finding.notes,
-        "not_applied": [],
-    }
-    draft.confident = True
-    return draft
-
-
-def adopt_parts(draft: Draft, ledger: EvidenceLedger) -> list[Part]:
-    """Return the parts of a draft with its evidence numbered in another ledger."""
-    names = {f"E{number}": ledger.add(item) for number, item in enumerate(draft.ledger.items, 1)}
-
-    def rename(match: re.Match[str]) -> str:
-        ids = [names.get(name.strip().upper(), "") for name in match[1].split(",")]
-        return f"[{', '.join(name for name in ids if name)}]"
-
-    def adopt(part: Part) -> Part:
-        if isinstance(part, Paragraph):
-            return replace(part, text=CITED.sub(rename, part.text))
-        if isinstance(part, Quote):
-            return Quote(names.get(part.evidence, part.evidence))
-        return part
-
-    return [adopt(part) for part in draft.parts]
-
-
-def _cite(statement: Statement, draft: Draft) -> str:
-    links = [f" [{draft.ledger.add(item)}]" for item in statement.evidence]
-    return statement.text + "".join(links)
-
-
-def _about(statement: Statement, inquiry: ResearchRequest) -> tuple[str, ...]:
-    """Return the repositories that a sentence is about; a sentence about something missing is about all."""
-    names = {item.repository for item in statement.evidence}
-    if not names:
-        names = {pin.repository for pin in inquiry.pins}
-    return tuple(sorted(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,39 +114,40 @@ def lay_out(
 ) -> None:
     """Write the findings as the parts of an answer.
 
-    If facts answer it, the last section of the full answer replaces theirs.
+    Parameters
+    ----------
+    findings
+        The evidence.
+    inquiry
+        The question.
+    draft
+        The answer so far, to which the parts are added.
+    lead
+        Whether the answer begins with the best passages; False below facts that answer the question.
+    is_counted
+        Whether the draft has such facts. Their section about what was searched is replaced.
+    unread
+        Words of the question that were not understood; None if all were.
     """
     if is_counted:
-        del draft.parts[-2:]
+        del draft.parts[-_SECTION_PARTS:]
 
     # An answer that begins with unread parts is not reliable.
     is_read = unread is None
     draft.confident = is_counted or (is_read and not findings.weak)
     past = findings.past.commits if findings.past is not None else []
     if lead:
-        draft.parts.extend(Paragraph(text) for text in _lead(findings, past, draft.ledger, unread))
-
-        if not findings.weak and HOW.match(inquiry.question):
-            steps = _steps(findings, draft.ledger)
-            if steps:
-                draft.add_section("At a glance", _lines(steps))
-
+        _write_lead(findings, past, inquiry, draft, unread)
     if past:
         draft.add_section("History", _lines(write_commit(commit, draft.ledger) for commit in past))
 
     # The first passages have these definitions already.
     passages = findings.relevant if lead and not past else ()
     _write_evidence(findings, draft, {(passage.name, passage.evidence.path) for passage in passages})
-
-    absent = findings.absent if lead else ()
-    unreported = [word for word in findings.ranking.unknown if word not in absent]
-    if unreported:
-        # Inside other words they don't match.
-        noun = "words" if len(unreported) > 1 else "word"
-        words = join_words([code(word) for word in unreported])
-        draft.add_section("Not found", Paragraph(f"No file has the {noun} {words}."))
-
+    # The first paragraph has these words already.
+    _write_unmatched_words(findings.ranking, findings.absent if lead else (), draft)
     draft.add_section("Searched", Paragraph("\n".join(_format_searched(findings, inquiry)), says_no_model=True))
+
     draft.searches.append(" ".join(inquiry.question.split()))
     draft.stats |= {
         "coverage": round(findings.ranking.coverage, 4),
@@ -234,6 +176,32 @@ def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: Q
         questions.append(f"What does `{other_files[0].path}` do?")
 
     return questions[:_MAX_FOLLOW_UPS]
+
+
+def _write_lead(
+    findings: Findings,
+    past: Sequence[CommitEvidence],
+    inquiry: ResearchRequest,
+    draft: Draft,
+    unread: Sequence[str] | None,
+) -> None:
+    """Write the first paragraphs and, for a question such as "How does a lock open?", an explanation in steps."""
+    draft.parts.extend(Paragraph(text) for text in _lead(findings, past, draft.ledger, unread))
+    if not findings.weak and HOW.match(inquiry.question):
+        steps = _steps(findings, draft.ledger)
+        if steps:
+            draft.add_section("At a glance", _lines(steps))
+
+
+def _write_unmatched_words(ranking: Ranking, reported: Collection[str], draft: Draft) -> None:
+    """Write which words of the question no file has, besides those that are `reported` already."""
+    words = [word for word in ranking.unknown if word not in reported]
+    if words:
+        # Inside other words they don't match.
+        noun = "words" if len(words) > 1 else "word"
+        draft.add_section(
+            "Not found", Paragraph(f"No file has the {noun} {join_words([code(word) for word in words])}.")
+        )
 
 
 def _write_evidence(findings: Findings, draft: Draft, placed: Collection[tuple[str, str]]) -> None:
