@@ -77,3 +77,13 @@ def test_nobody_is_new_in_a_shallow_clone(origin: RepositoryBuilder, tmp_path: P
     with sl.open(origin.path) as code:
         report = changes(code, "demo", "HEAD~2", "HEAD", progress=False)
     assert {metric.name: metric.value for metric in report.metrics}["new people"] == 0
+
+
+def test_nothing_was_added_by_the_edge_of_a_shallow_clone(origin: RepositoryBuilder, tmp_path: Path) -> None:
+    """The story of a file began with the oldest commit of the clone: "0.txt was added by Ada"."""
+    with sl.open(shallow_clone(origin, tmp_path / "shallow", 4)) as code:
+        for report in (sl.reports.file(code, "demo", "0.txt"), sl.reports.directory(code, "demo", ".")):
+            assert report.lead[0].startswith("The oldest known commit with ")
+            assert report.lead[0].endswith("older ones may be missing, because this is a shallow clone.")
+    with sl.open(origin.path) as code:
+        assert sl.reports.file(code, "demo", "0.txt").lead[0].startswith("0.txt was added by Ada on 1 January 2023")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sourcelight.core.markup import count_of, join_words, name_in_sentence, single_marks
+from sourcelight.lab.reports.answers import is_shallow
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.sections.story_data import MOVED, Thing, location, locations
 from sourcelight.lab.reports.text import date_text, person_labels, shares_text
@@ -33,6 +34,11 @@ def _beginning(story_subject: Thing, changes: Frame) -> str:
     subject = f": \u201c{single_marks(str(first['subject']))}\u201d"
     if str(first["status"]) != "added":
         return f"The oldest known commit that changed {story_subject.name} was made {_by(first)}{subject}."
+
+    if is_shallow(changes):
+        # The oldest commits of a shallow clone seem to add every file.
+        oldest = f"The oldest known commit with {story_subject.name} was made {_by(first)}{subject}"
+        return f"{oldest}; older ones may be missing, because this is a shallow clone."
 
     name = location(dict(first))
     if not story_subject.is_one:
