@@ -112,7 +112,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             finding = described or finding
             if lookup is not None and is_default and finding is None:
                 finding = _find_default_in_place(work, lookup)
-            if lookup is None or lookup.kind in _VALUES:
+            # "Which climate is used by default" asks for no dependency of anything.
+            if lookup is None or lookup.kind in _VALUES or (lookup.kind == "dependency" and lookup.owner == "default"):
                 finding = finding or find_described_value(work)
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None

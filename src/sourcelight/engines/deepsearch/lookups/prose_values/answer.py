@@ -35,6 +35,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_me
 from sourcelight.engines.deepsearch.lookups.prose_values.names import (
     asks_whether,
     count_small_words,
+    default_function,
     has_noun,
     is_same,
     is_unit,
@@ -55,7 +56,6 @@ from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
-from sourcelight.engines.symbols.definition_parser import Definition
 
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 
@@ -107,6 +107,9 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
     notes: list[str] = []
     question = read_value_question(work.inquiry.words, work.inquiry.pins.short_names)
     if question is None:
+        return None
+    # What words alone describe is left to `value_lines`.
+    if not (question.names or name or owner or setting):
         return None
 
     # "Options" is a word of the form of a question, but here it is the name of a class.
@@ -179,15 +182,9 @@ def _is_alias(item: BindingMatch, owner: str, setting: str) -> bool:
 
 def _are_of_defaults(items: Sequence[BindingMatch]) -> bool:
     """Return whether each binding is in a function of its own that is called a default: of a LAN, of a WAN."""
-    functions = [_default_function(item) for item in items]
+    functions = [default_function(item.holders) for item in items]
     names = {function.name for function in functions if function is not None}
     return None not in functions and len(names) == len(items)
-
-
-def _default_function(item: BindingMatch) -> Definition | None:
-    """Return the nearest function around a binding, if its name says that it gives defaults."""
-    function = next((holder for holder in item.holders if holder.kind in FUNCTION_KINDS), None)
-    return function if function is not None and "default" in function.name.lower() else None
 
 
 def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str) -> bool:
@@ -437,7 +434,7 @@ def _candidate(texts: FileTexts, item: BindingMatch) -> ValueCandidate:
     begin_line = binding.begin_line or item.line
     evidence = texts.evidence(item.target, item.path, begin_line, binding.end_line, "definition", 1.0, (binding.name,))
     holders: list[DefinitionLocation] = []
-    around = item.parameter_of or _default_function(item)
+    around = item.parameter_of or default_function(item.holders)
     if around is not None:
         holders = [DefinitionLocation(item.target, item.path, around)]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.lookups.prose_values.question import FRAME, VERBS, ValueQuestion
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
+from sourcelight.engines.symbols.definition_parser import Definition
 
 _UNITS_TEXT = """
 ms msec millis milliseconds sec secs seconds minutes mins hours days bytes kb mb percent pct num number count
@@ -226,3 +228,9 @@ def sets_option(before: str, path: str) -> bool:
 def asks_whether(name: str) -> bool:
     """Return whether a name says whether something holds, such as ``is_version_specified``."""
     return re.match(r"[@$_]*(?:is|has|was|should|can)(?:_|[A-Z])", name) is not None
+
+
+def default_function(holders: Sequence[Definition]) -> Definition | None:
+    """Return the nearest function around a value, if its name says that it gives defaults."""
+    function = next((holder for holder in holders if holder.kind in FUNCTION_KINDS), None)
+    return function if function is not None and "default" in function.name.lower() else None

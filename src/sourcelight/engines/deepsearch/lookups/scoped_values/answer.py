@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sourcelight.core.markup import code
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
@@ -133,6 +134,8 @@ def find_scoped_value(
     holder_lines = [line for line in lines if names and names <= {name for head in line.heads for name in head.names}]
     migration_lines = [line for line in lines if _ALTERED.search(line.text) is not None]
     lines = [*holder_lines, *migration_lines] if holder_lines else lines
+    if is_default and "test" not in scope.lower():
+        lines = [line for line in lines if not is_test(line.path)]
     if not words:
         lines = [line for line in lines if rank_of(line.path) <= 1]
         is_clear = len({line.value for line in lines if line.line_value is not None}) == 1

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
-from sourcelight.engines.deepsearch.lookups.prose_values.names import last_part
+from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
+from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
+from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, last_part
+from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import is_set_in_shell
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine, find_value_lines
 from sourcelight.engines.deepsearch.lookups.value_lines.coverage import ValueFit, fit_line, verbs_in
+from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind
 from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequest, read_request
 from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by
 from sourcelight.engines.deepsearch.markdown import inline
@@ -42,7 +46,7 @@ def find_described_value(work: Work) -> Finding | None:
 
     matches = [line.match for line in lines if line.match is not None]
     if not best or (best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)):
-        return None
+        return _find_documented(work, request, lines, queries, notes)
     return _state(work, texts, best, queries, notes)
 
 
@@ -53,8 +57,27 @@ def _is_repeated(question: str, request: ValueRequest, best: Sequence[ValueFit])
     """Return whether a value is in the question, so that it can't be what is asked for; a choice may have it."""
     if request.kind != "thing" or not best or _ALTERNATIVE.search(question) is not None:
         return False
-    value = _bare(best[0])
+    value = best[0].value
     return len(value) > 1 and value in question.casefold()
+
+
+def _find_documented(
+    work: Work, request: ValueRequest, lines: Sequence[ValueLine], queries: list[str], notes: list[str]
+) -> Finding | None:
+    """Return the default that a document states, or that of the only parameter that a question describes."""
+    question = read_value_question(work.inquiry.words, work.inquiry.pins.short_names)
+    if question is None or not question.is_default or question.names:
+        return None
+
+    documented = find_stated(work, work.texts, question, queries, notes)
+    value, subject = (documented[0].value, documented[0].subject) if documented else ("", "")
+    # A document that is older than the code proves nothing.
+    is_current = not any(
+        line.is_default and code(line.name.lstrip("@$")) in subject and contradicts(value, line.value) for line in lines
+    )
+    if value and is_current and not is_null(value) and is_of_kind(request.kind, value):
+        return state_values(work, documented, subject, queries, notes, verb="is")
+    return find_measured_default(work, work.texts, question, queries, notes)
 
 
 def _is_short(request: ValueRequest) -> bool:
@@ -80,47 +103,27 @@ def _with_aliases(lines: Sequence[ValueLine]) -> list[ValueLine]:
     return remaining
 
 
-_MIN_SHARE, _MIN_MARGIN, _MIN_OWN = 0.55, 0.12, 2
-"""Share of the words, its distance to that of another value, and words that the line itself covers, to be stated."""
-
-
-def _best(fitting: Sequence[ValueFit]) -> list[ValueFit]:
-    """Return the fits of the only best value; none if another value is covered as well."""
+def _best(fits: Sequence[ValueFit]) -> list[ValueFit]:
+    """Return the fits of the best value; none if another value may be meant as well."""
+    candidates = [fit for fit in fits if fit.is_candidate]
     # A name in the question is meant before all that its words describe.
-    pool = _maximal([fit for fit in fitting if fit.is_named], lambda fit: fit.weight) or _find_described(fitting)
-    keys: Sequence[Callable[[ValueFit], float]] = (
-        lambda fit: -fit.spread, lambda fit: -fit.extras, lambda fit: -fit.keys,
-    )  # fmt: skip
-    for key in keys:
-        if len({_bare(fit) for fit in pool}) > 1:
-            pool = _maximal(pool, key)
-    return pool if len({_bare(fit) for fit in pool}) == 1 else []
-
-
-def _find_described(fitting: Sequence[ValueFit]) -> list[ValueFit]:
-    """Return the fits that cover the words best, and those of other values that cover them nearly as well."""
-    best = _maximal([fit for fit in fitting if fit.is_whole] or list(fitting), lambda fit: fit.weight)
-    if not best:
+    pool = [fit for fit in candidates if fit.is_named] or candidates
+    if not pool:
         return []
 
-    is_whole = best[0].is_whole
-    is_weak = best[0].weight < _MIN_SHARE or min(fit.own_count for fit in best) < _MIN_OWN
-    if not is_whole and (is_weak or max(fit.lacking for fit in best) > 1):
-        return []
-
-    values = {_bare(fit) for fit in best}
-    near = [fit for fit in fitting if fit.weight > best[0].weight - _MIN_MARGIN and _bare(fit) not in values]
-    return [*best, *(fit for fit in near if fit.is_whole or not is_whole)]
+    best = max(pool, key=lambda fit: (len(fit.covered), fit.weight, -fit.spread, -fit.extras, -fit.keys))
+    rivals = [fit for fit in fits if (fit.is_named or not best.is_named) and fit.is_rival_of(best)]
+    if rivals:
+        return [best, *rivals] if _are_of_defaults([best, *rivals]) else []
+    return [best, *(fit for fit in pool if fit is not best and fit.value == best.value and fit.covered == best.covered)]
 
 
-def _maximal(fits: Sequence[ValueFit], key: Callable[[ValueFit], float]) -> list[ValueFit]:
-    """Return the fits with the greatest key."""
-    greatest = max(map(key, fits), default=0.0)
-    return [fit for fit in fits if key(fit) == greatest]
-
-
-def _bare(fit: ValueFit) -> str:
-    return fit.line.value.strip("\"'`").casefold()
+def _are_of_defaults(fits: Sequence[ValueFit]) -> bool:
+    """Return whether fits of one name are in functions of their own that are called defaults: of a LAN, of a WAN."""
+    functions = [default_function(fit.line.match.holders) if fit.line.match is not None else None for fit in fits]
+    names = {function.name for function in functions if function is not None}
+    is_one_name = len({fit.line.name for fit in fits}) == 1
+    return is_one_name and None not in functions and len(names) == len(fits) <= MAX_NAMED
 
 
 def _state(work: Work, texts: FileTexts, best: Sequence[ValueFit], queries: list[str], notes: list[str]) -> Finding:
@@ -130,23 +133,29 @@ def _state(work: Work, texts: FileTexts, best: Sequence[ValueFit], queries: list
     subject = candidates[0].subject
     verb = "is" if subject.startswith("The ") else "is set to"
     finding = state_values(work, candidates, subject, queries, notes, verb=verb)
-    quote = _quote(first)
+    number, quote = _quote(first)
     if quote:
         evidence = finding.headline.evidence
+        is_cited = any(
+            isinstance(item, FileEvidence) and item.begin_line <= number <= item.end_line for item in evidence
+        )
+        if not is_cited:
+            line = first.line
+            citation = texts.evidence(line.target, line.path, number, number, "definition", 1.0, (line.name,))
+            evidence = (*evidence, citation)
         finding.headline = Statement(f"{finding.headline.text}; its description says “{inline(quote)}”", evidence)
     follow_constant(work, candidates, finding, notes)
     return finding
 
 
-def _quote(fit: ValueFit) -> str:
-    """Return the text of a line that has most of the words that only texts have; empty if none is needed."""
+def _quote(fit: ValueFit) -> tuple[int, str]:
+    """Return the text of a line that has most of the words that only texts have, and its line; empty if none has."""
     if not fit.in_texts:
-        return ""
+        return 0, ""
 
-    first, last = fit.line.begin_line - _ABOVE, fit.line.end_line + _BELOW
-    texts = [text for number, text in fit.line.texts if number and first <= number <= last]
-    best = max(texts, key=lambda text: len(covered_by(tuple(fit.in_texts), text)), default="")
-    return best if len(best) <= _MAX_QUOTE else f"{best[: _MAX_QUOTE - 1].rstrip()}…"
+    texts = [(number, text) for number, text in fit.line.texts if number]
+    number, best = max(texts, key=lambda item: len(covered_by(tuple(fit.in_texts), item[1])), default=(0, ""))
+    return number, best if len(best) <= _MAX_QUOTE else f"{best[: _MAX_QUOTE - 1].rstrip()}…"
 
 
 def _candidate(texts: FileTexts, line: ValueLine) -> ValueCandidate:
@@ -159,6 +168,9 @@ def _candidate(texts: FileTexts, line: ValueLine) -> ValueCandidate:
 
     subject, holders = code(line.name), []
     parameter_of = line.match.parameter_of if line.match is not None else None
+    function = default_function(line.match.holders) if line.match is not None else None
+    if function is not None and parameter_of is None:
+        holders = [DefinitionLocation(line.target, line.path, function)]
     if parameter_of is not None:
         holders = [DefinitionLocation(line.target, line.path, parameter_of)]
         subject = f"The default of {code(line.name)} of {code(parameter_of.name)}"

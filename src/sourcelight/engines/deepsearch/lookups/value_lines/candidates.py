@@ -26,14 +26,14 @@ from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.value_lines.data import DataLine, data_reader, docker_words
 from sourcelight.engines.deepsearch.lookups.value_lines.options import read_more_bindings
 from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequest
-from sourcelight.engines.deepsearch.lookups.value_lines.texts import texts_of
+from sourcelight.engines.deepsearch.lookups.value_lines.texts import entry_about, entry_name, texts_of
 from sourcelight.engines.deepsearch.lookups.value_lines.words import compile_pattern, pattern_of
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, DOCUMENTS
 from sourcelight.engines.search import Target
 
 _MAX_FILES, _MAX_LINES_OF_FILE, _MAX_CANDIDATES = 120, 300, 400
-_BELOW_COMMENT, _NEAR_LINES = 8, 10
+_BELOW_COMMENT, _NEAR_LINES, _MAX_NAMES = 8, 10, 20
 _OF_TESTS = re.compile(r"__typetests__|(?:^|/)ci/|\.(?:tst|test-d)\.ts$|(?:^|/)(?:mocks?|__mocks__|stubs?)/")
 _MACRO = re.compile(r"\s*#\s*define\b")
 _MARKUP = re.compile(
@@ -200,7 +200,7 @@ def _of_code(
         keys = item.around if item.parameter_of is None else f"{item.around} {item.parameter_of.name}"
         yield ValueLine(
             binding.name, binding.value, target, path, item.line, begin_line, max(binding.end_line, item.line),
-            texts_of(lines, binding, item.line), keys, _is_default(request, item), item,
+            [*texts_of(lines, binding, item.line), *_read_entry(lines, item)], keys, _is_default(request, item), item,
             *_surroundings(lines, item),
         )  # fmt: skip
 
@@ -208,10 +208,14 @@ def _of_code(
 def _lines_near(lines: Sequence[str], pattern: re.Pattern[str]) -> list[int]:
     """Return the numbers of lines that have a word, and of the next lines of code below comments that have one."""
     numbers: dict[int, None] = {}
+    names: dict[str, None] = {}
     for number, text in enumerate(lines, 1):
         if len(text) > MAX_LINE or pattern.search(text) is None:
             continue
         numbers[number] = None
+        name = entry_name(lines, number) if len(names) < _MAX_NAMES else ""
+        if name:
+            names[name] = None
         if ANY_COMMENT.match(text) is not None or text.lstrip()[:1] in {"@", "[", "#"}:
             below = number
             while below < min(number + _BELOW_COMMENT, len(lines)) and (
@@ -228,12 +232,24 @@ def _lines_near(lines: Sequence[str], pattern: re.Pattern[str]) -> list[int]:
             numbers |= {
                 below + 1: None for below in range(number, min(number + 40, len(lines))) if "#[default]" in lines[below]
             }
+    if names:
+        documented = re.compile(rf"(?<![\w$])(?:{'|'.join(map(re.escape, names))})[\"']?\s*[:=]")
+        numbers |= {
+            number: None for number, text in enumerate(lines, 1) if len(text) <= MAX_LINE and documented.search(text)
+        }
     return list(numbers)
 
 
 def _is_default(request: ValueRequest, item: BindingMatch) -> bool:
     """Return whether a value of code holds if nothing is set; for another question, whether it is no variable."""
     return item.is_prepared or (not request.is_default and item.binding.form != "assigned")
+
+
+def _read_entry(lines: Sequence[str], item: BindingMatch) -> list[tuple[int, str]]:
+    """Return what the documentation of the function around a value says of it."""
+    holders = [item.parameter_of] if item.parameter_of is not None else item.holders[:2]
+    name = item.binding.name.lstrip("@$_")
+    return next((entry for holder in holders if holder is not None and (entry := entry_about(lines, holder, name))), [])
 
 
 def _surroundings(lines: Sequence[str], item: BindingMatch) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.lookups.prose_values.names import is_unit, last_part
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine
+from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind, is_of_measure, words_of_value
 from sourcelight.engines.deepsearch.lookups.value_lines.request import SIZE_WORDS, TIME_WORDS, ValueRequest
 from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by, extra_parts, is_form
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of
@@ -15,49 +16,6 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, p
 _GLUE_TEXT = "auto enable enabled allow use is has should with default defaults cfg m k"
 _GLUE = frozenset(_GLUE_TEXT.split())
 """Parts of names that add nothing to what they name."""
-_TRUTHS = frozenset({"true", "false", "yes", "no", "on", "off", "t", "nil", "enabled", "disabled"})
-_NULL = re.compile(r"(?i:none|null|undefined|nullptr|\[\]|\{\}|\(\)|\"\"|''|``|nothing)")
-_NUMBER = re.compile(
-    r"(?=.*\d)(?:[\"'`]?[+-]?\.?[\d_.,']+(?:e\d+)?(?:\s?[a-z%]{0,12})?[\"'`]?|0x[\da-f]+"
-    r"|[\w.:]+(?:\s*(?:\*\*?|<<|\+|-|/)\s*[\w.:()]+){1,4}|[\w.:]+\(.*\)|\d[\d_]*\.\w+(?:\(\))?)"
-    r"|[\"'`:]?-?inf(?:inity)?[\"'`]?|[\"'`]unlimited[\"'`]|(?-i:(?:[\w.:]+[.:])?[A-Z][A-Z\d_]{3,})"
-    r"|(?-i:[a-z]\w*\.[A-Z]\w+)",
-    re.IGNORECASE,
-)
-_MAX_PORT = 65_536
-_PORT = re.compile(r"[\"'`]?(?:[\w.*\[\]:/-]*:)?(?P<port>\d{2,5})(?:/tcp|/udp)?[\"'`]?")
-_FORMS: Mapping[str, str] = {
-    "url": r"\w{2,8}://.*",
-    "uri": r"\w{2,8}://.*",
-    "endpoint": r"\w{2,8}://.*",
-    "website": r"\w{2,8}://.*",
-    "address": r"\w{2,8}://.*|[\da-f.:]{3,40}|localhost(?::\d+)?|[\w.-]*:\d+",
-    "host": r"[\da-f.:]{4,40}|localhost|[\w-]+(?:\.[\w-]+)+",
-    "path": r".*/.*|\.[\w-]+",
-    "directory": r".*/.*|[\w.-]+",
-    "folder": r".*/.*|[\w.-]+",
-    "color": r"#[\da-f]{3,8}|[a-z_ -]{3,24}",
-    "colour": r"#[\da-f]{3,8}|[a-z_ -]{3,24}",
-    "character": r"\\?.",
-    "char": r"\\?.",
-    "symbol": r"\\?.",
-    "sign": r"\\?.",
-    "separator": r"\W{1,3}",
-    "delimiter": r"\W{1,3}",
-    "entity": r"&#?\w+;",
-    "extension": r"\.?[a-z\d]{1,12}",
-    "mime": r"[\w.-]+/[\w.+-]+.*",
-    "version": r"v?\d+(?:\.[\w-]+)*",
-    "port": r"[\w.*-]*:\d{2,5}",
-    "image": r"[\w./-]+(?::[\w.-]+)?",
-    "regex": r".*[\\*+?\[(^$].*",
-    "pattern": r".*[\\*+?\[(^$%{].*",
-    "charset": r"[\w-]*\d[\w-]*",
-    "encoding": r"[\w-]*\d[\w-]*",
-    "message": r".*\s.*",
-    "text": r".*",
-}
-"""Nouns that a value shows by its form, and this form without quotation marks."""
 
 
 @dataclass(slots=True)
@@ -70,33 +28,45 @@ class ValueFit:
         The line.
     weight
         How well the words are covered: most by the name, least by the path.
-    in_texts
-        Words that only comments and help texts have.
-    is_named
-        Whether the question has the name.
+    covered, in_texts
+        Words that the name, the comments, the keys or the path have; those that only comments and help texts have.
+    is_named, is_candidate
+        Whether the question has the name, and whether the line may be stated, rather than be another reading alone.
     extras, keys
         Parts of the name, and of the keys above it, that the question doesn't explain.
     spread
         Parts of the directories beside the words that they cover.
-    is_whole
-        Whether the line, its texts, its keys and its path cover all words.
-    own_count, lacking
-        How many words they cover, and how many they don't.
     verbs
         Verbs of the question that its name or its texts have.
     """
 
     line: ValueLine
     weight: float
+    covered: frozenset[str]
     in_texts: frozenset[str]
     is_named: bool
+    is_candidate: bool
     extras: int
     spread: int
-    is_whole: bool
     keys: int
-    own_count: int
-    lacking: int
     verbs: frozenset[str]
+
+    @property
+    def value(self) -> str:
+        """The value without quotation marks, in lower case."""
+        return self.line.value.strip("\"'`").casefold()
+
+    def is_rival_of(self, best: ValueFit) -> bool:
+        """Return whether a line may be meant as well as the best one: it lacks no word, or one of a comment alone."""
+        lacking = best.covered - self.covered
+        # What is set to a whole literal holds others, rather than being one.
+        is_literal = self.value[:1] in {"{", "["} and best.value[:1] not in {"{", "["}
+        if self.value == best.value or is_literal or lacking - best.in_texts or len(lacking) > 1:
+            return False
+
+        # What lies in a nearer directory or below nearer keys, or has a name of fewer other words, is meant.
+        nearness = self.spread - best.spread, self.extras - best.extras, self.keys - best.keys
+        return next((difference < 0 for difference in nearness if difference), True)
 
 
 def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
@@ -110,43 +80,61 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
     if is_named and not request.conditions <= frozenset().union(*covers.values()):
         return None
 
-    own_words = covers["name"] | covers["texts"] | covers["value"]
-    is_setting = bool(covered_by(tuple(request.setting), line.name, related=False))
-    has_own = bool(covers["name"] or covers["texts"] or is_setting)
-    if not is_named and not (has_own and _has_head(request, line, own_words)):
-        return None
-
     allowed = {*request.nouns, *request.repository_words, *request.mentioned, *_GLUE, *FUNCTION_WORDS}
     bare = last_part(line.name) or line.name
-    explaining = (*words, *request.optional, *request.mentioned, *request.setting)
+    explaining = (*words, *request.optional, *request.mentioned, *request.setting, *request.verbs)
     extras = [] if is_named else [part for part in extra_parts(bare, explaining, allowed) if not is_unit(part)]
-    # A name with other words is described by its comment or help alone.
-    is_described = bool(covers["texts"]) and len(covers["texts"] | covers["name"]) > 1
-    is_described = is_described and bool(covers["name"] or _MEASURES & request.nouns & set(parts_of(bare)))
-    # One word alone may mean anything that is related to it.
-    is_vague = not (is_named or is_setting) and len(words) == 1 and (bool(extras) or not _has_form(words[0], bare))
-    if is_vague or (extras and (len(extras) > _MAX_EXTRAS or not is_described)):
-        return None
-
+    is_setting = bool(covered_by(tuple(request.setting), line.name, related=False))
     weights = [max((_WEIGHTS[source] for source in covers if word in covers[source]), default=0.0) for word in words]
-    if not is_named and (0.0 in weights or not _is_specific(request, line, covers)):
-        return None
-
     share = sum(weights) / len(words) if words else 1.0
-    own_count = sum(any(word in covers[source] for source in _OWN) for word in words)
     return ValueFit(
         line,
         share + _OF_SETTING * is_setting + _OF_HEAD * bool(request.head & covers["name"]) - _OF_EXTRA * len(extras),
+        _own_words(covers) | (frozenset(words) if is_setting and not words else frozenset()),
         covers["texts"] - covers["name"] - covers["keys"] - covers["path"],
         is_named,
+        is_named or _is_candidate(request, line, covers, extras, is_setting=is_setting),
         len(extras),
         _spread(words, line.path),
-        own_count == len(words),
         0 if line.match is not None else len(extra_parts(line.keys, explaining, allowed)),
-        own_count + is_setting,
-        len(words) - own_count,
         verbs_in(request, line),
     )
+
+
+def _is_candidate(
+    request: ValueRequest,
+    line: ValueLine,
+    covers: Mapping[str, frozenset[str]],
+    extras: Sequence[str],
+    *,
+    is_setting: bool,
+) -> bool:
+    """Return whether a line that isn't named has what a sentence needs: all words, and the thing in its name."""
+    words = request.words
+    covered = _own_words(covers)
+    if not (covers["name"] or covers["texts"] or is_setting) or not _has_head(request, line, covers):
+        return False
+
+    lacking = [word for word in words if word not in covered]
+    in_name = covered_by(words, line.name, related=False)
+    is_near = all(word in covers["documentation"] or word in covers["near"] for word in lacking)
+    # One word of three or more may be that of the function or of its documentation.
+    if len(lacking) > 1 or (lacking and not (is_near and in_name and len(words) >= _MIN_WORDS)):
+        return False
+
+    # A name with other words is described by its comment or help alone.
+    bare = last_part(line.name) or line.name
+    is_described = bool(covers["texts"]) and len(covers["texts"] | covers["name"]) > 1
+    is_described = is_described and bool(covers["name"] or _MEASURES & request.nouns & set(parts_of(bare)))
+    # What isn't destroyed with a public block is no block of what is public.
+    is_narrower = request.kind == "truth" and not _NEGATING.isdisjoint(extras)
+    # One word alone may mean anything that is related to it, but for the help of an option that has the verb, too.
+    is_helped = _is_told(request, line) and bool(request.nouns & set(parts_of(bare)))
+    is_form_of_name = len(words) != 1 or is_setting or is_helped or _has_form(words[0], bare)
+    is_vague = not is_form_of_name or (len(words) == 1 and not is_setting and bool(extras))
+    if is_vague or is_narrower or (extras and (len(extras) > _MAX_EXTRAS or not is_described)):
+        return False
+    return _is_specific(request, line, covers)
 
 
 def verbs_in(request: ValueRequest, line: ValueLine) -> frozenset[str]:
@@ -171,11 +159,15 @@ def _is_specific(request: ValueRequest, line: ValueLine, covers: Mapping[str, fr
     in_name = covered_by((*words, *request.setting), line.name, related=False)
     exact_words = in_name.union(*(covered_by(words, text, related=False) for text in (line.text, line.keys, line.path)))
     exact_words = (exact_words | covers["value"]) & frozenset(words)
-    related_words = _own_words(covers) & frozenset(words)
+    related_words = _own_words(covers)
     # Most words that the name, the texts, the keys and the path lack are about something else.
     if len(exact_words) * 2 < len(words) or len(related_words) * 3 < len(words) * 2:
         return False
 
+    if not in_name and is_option(line) and request.nouns & set(parts_of(line.name)):
+        # The help of an option that counts, or that says how long something takes.
+        is_told = len(words) > 1 or _is_told(request, line)
+        return is_told and len(related_words) == len(words) and bool(exact_words)
     if not in_name:
         shows_kind = request.kind in {"time", "port"} and _SHOWN_KIND.fullmatch(line.value.strip("\"'`")) is not None
         has_all = len(exact_words) > 1 and len(related_words) == len(words)
@@ -202,7 +194,19 @@ def _is_marked(request: ValueRequest, line: ValueLine) -> bool:
     """Return whether a name of one word of the question says that it is a default, a switch or a measure."""
     parts = set(parts_of(line.name))
     is_switch = request.kind == "truth" and bool(parts & _SWITCHES)
-    return "default" in parts or is_switch or bool(parts & request.nouns) or bool(request.setting)
+    further = (*request.verbs, *request.optional)
+    is_done = bool(covered_by(further, line.name, related=False)) or _is_told(request, line)
+    # "The default number of lines" of the only parameter or option of this name.
+    is_parameter = line.match is not None and line.match.parameter_of is not None
+    is_asked = "default" in request.optional and (is_option(line) or is_parameter)
+    is_called_default = "default" in parts or (line.match is not None and line.match.is_called_default)
+    return is_called_default or is_switch or is_done or is_asked or bool(parts & request.nouns) or bool(request.setting)
+
+
+def _is_told(request: ValueRequest, line: ValueLine) -> bool:
+    """Return whether the help of an option has what the question says that something does."""
+    verbs = tuple(request.verbs) or request.optional
+    return is_option(line) and bool(covered_by(verbs, line.text, related=False))
 
 
 def _own_words(covers: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -210,10 +214,15 @@ def _own_words(covers: Mapping[str, frozenset[str]]) -> frozenset[str]:
 
 
 _SHOWN_KIND = re.compile(r"\d+(?:\.\d+)?\s?(?:ms|s|m|h|d|w|y|sec|min|hours?|days?|minutes?|seconds?)")
+_NEGATING_TEXT = "skip ignore omit disable disabled no not non never only except exclude destroy without"
+_NEGATING = frozenset(_NEGATING_TEXT.split())
+"""Parts of a name that make it that of something else."""
+_REPEATED = frozenset({"retries", "retry", "attempts", "attempt", "tries"})
 _SWITCHES = frozenset({"enable", "enabled", "use", "with", "build", "allow", "disable", "disabled"})
 _ENDS = frozenset({"default", "value", "max", "min", "limit", "option", "opt", "setting", "flag", "var", "name", "t"})
 """Last parts of names that add nothing."""
 _OF_EXAMPLE = re.compile(r"(?:^|[/_.-])(?:examples?|samples?|demos?|stubs?)(?:[/_.-])", re.IGNORECASE)
+_MIN_WORDS = 3
 _MIN_DESCRIBED = 3
 """Words of the question that the texts of a line have if its name has none."""
 _WEIGHTS = {"name": 1.0, "value": 0.9, "texts": 0.9, "keys": 0.75, "path": 0.7, "documentation": 0.6, "near": 0.4}
@@ -231,11 +240,14 @@ def _is_possible(request: ValueRequest, line: ValueLine, *, is_named: bool) -> b
     """Return whether a line has a default if one is asked for, no variable, and a value of the kind."""
     if last_part(line.value.strip("()")) == last_part(line.name):
         return False  # another name of the same thing
-    if request.is_default and not (is_named or request.setting) and _is_of_anything(line):
+    is_alone = request.is_default and len(request.words) == 1 and not (is_named or request.setting)
+    if is_alone and _is_of_anything(line):
         return False
 
     is_variable = line.match is not None and not line.is_default
     if not line.is_default and (request.is_default or (is_variable and not is_named)):
+        return False
+    if not is_named and not is_of_measure(request, set(parts_of(line.name))):
         return False
     return is_of_kind(request.kind, line.value)
 
@@ -299,14 +311,34 @@ def _normalize(name: str) -> str:
 _WITH_TIME = re.compile(r"\d\s*(?:ms|s|m|h|d)\b|[Ss]econd|[Mm]inute|[Hh]our|[Dd]ay|Duration")
 
 
-def _has_head(request: ValueRequest, line: ValueLine, own_words: frozenset[str]) -> bool:
-    """Return whether the name or the texts of a line have the requested thing, or what is measured."""
-    if request.kind == "time":
-        parts = {*parts_of(line.name), *parts_of(line.text)}
-        if not parts & TIME_WORDS and _WITH_TIME.search(line.value) is None:
-            return False
+def _has_head(request: ValueRequest, line: ValueLine, covers: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether a name, or the help of an option, has the requested thing, or what is measured.
+
+    A comment of a constant is often about more: the size of a body, whose chunks it mentions, is none of chunks.
+    """
+    parts = {*parts_of(line.name), *parts_of(line.text)}
+    # "How often" something is tried again is a number.
+    is_timed = bool(parts & TIME_WORDS) or _WITH_TIME.search(line.value) is not None
+    is_repeated = request.measure in {"often", "frequently"} and not _REPEATED.isdisjoint(parts)
+    if request.kind == "time" and not (is_timed or is_repeated):
+        return False
+
     head = request.head
-    return not head or bool(head & own_words) or bool(covered_by(tuple(head), f"{line.name} {line.text}"))
+    if head & (covers["name"] | covers["value"]) or (not head and (request.kind != "thing" or covers["name"])):
+        return True
+    if not head:
+        return bool(covered_by(tuple(request.setting), line.name, related=False))
+
+    names = " ".join([line.name, *_aliases(line)])
+    if covered_by(tuple(head), names) or (is_option(line) and covered_by(tuple(head), f"{line.text} {line.keys}")):
+        return True
+    measure = _MEASURES & request.nouns & set(parts_of(line.name))
+    return bool(measure) and bool(covers["name"] or covered_by(tuple(head), line.keys, related=False))
+
+
+def is_option(line: ValueLine) -> bool:
+    """Return whether a line is an option with a help text, or a key of configuration."""
+    return line.match is None or line.match.binding.form == "fallback"
 
 
 def _spread(words: Sequence[str], path: str) -> int:
@@ -317,24 +349,3 @@ def _spread(words: Sequence[str], path: str) -> int:
         if covered_by(words, component, related=False):
             spread += sum(not covered_by(words, part, related=False) for part in parts)
     return spread
-
-
-def is_of_kind(kind: str, value: str) -> bool:
-    """Return whether a value is of the kind that a question asks for."""
-    value = value.strip()
-    bare = value.strip("\"'`").strip().lower()
-    if kind == "truth":
-        return bare in _TRUTHS
-    if _NULL.fullmatch(value) is not None or not bare or bare in _TRUTHS:
-        return False
-    if kind == "port":
-        port = _PORT.fullmatch(value)
-        return port is not None and 0 < int(port["port"]) < _MAX_PORT
-    return kind == "thing" or _NUMBER.fullmatch(value) is not None
-
-
-def words_of_value(words: Sequence[str], value: str) -> frozenset[str]:
-    """Return the words that a value shows by its form: a URL, a color, an HTML entity."""
-    bare = value.strip("\"'`")
-    forms = [word for word in words if word in _FORMS]
-    return frozenset(word for word in forms if re.fullmatch(_FORMS[word], bare, re.IGNORECASE) is not None)

@@ -58,6 +58,10 @@ _LIMITING = re.compile(
     re.IGNORECASE,
 )
 """Words of a question for a limit; without them, "how many" counts things."""
+_BOUNDS = (
+    ("min", re.compile(r"\b(?:min(?:imum|imal(?:ly)?)?|at least|smallest|shortest|lowest|fewest)\b", re.IGNORECASE)),
+    ("max", re.compile(r"\b(?:max(?:imum|imal(?:ly)?)?|at most|largest|biggest|longest|highest)\b", re.IGNORECASE)),
+)
 _OF_PROJECT = re.compile(r"\b(?:function|method|file|class|project|repo\w*|module)\b", re.IGNORECASE)
 _OF_UNITS = re.compile(
     r"\W*(?:which|what)\s+(?:(?!is\b|are\b)[\w-]+\s+){0,2}(?:modules?|files?|functions?|methods?|classes|class|packages?|crates?"
@@ -95,10 +99,11 @@ _LIGHT_TEXT = """
 keep keeps kept hold holds assume assumes assumed pick picks picked choose chosen send sends sent receive accept accepts
 expect expects listen listens bind binds live lives last lasts stay stays wait waits remain remains try tries tried go
 goes come comes turn turned switch switched ship ships shipped leave leaves left open opens look looks looked print
-prints printed perform performs performed fall falls back treat treats treated consider considered count counts counted
+prints printed perform performs performed fall falls back treat treats treated consider considered counts counted
 get gets getting got find finds found put puts become becomes happen let lets see seen add adds write writes read reads
 return returns returned end ends mean means meant enabled disabled enforce enforced force forced apply applied appear
-appears straight fresh install installation ordinarily normally stock factory preset built fallback currently exactly
+appears shown displayed listed straight fresh install installation ordinarily normally stock factory preset built
+fallback currently exactly
 existing available respective own whole single several certain various yet anyway really usually typically automatically
 unasked explicit explicitly default defaults defaulted pass passed passing given giving set setting said told say
 specify specified omitted provided supplied configured customised customized overridden override choose chose
@@ -148,6 +153,10 @@ class ValueRequest:
         Content words behind the names, which say where or when a value is meant: "on Windows".
     verbs
         Words that say what something does: if a line that may be meant has one, another line isn't meant.
+    measure
+        The adjective of "how long" or "how wide"; empty for another question.
+    bound
+        ``max`` or ``min`` for a question for a greatest or least value, else empty.
     """
 
     words: tuple[str, ...]
@@ -162,6 +171,8 @@ class ValueRequest:
     repository_words: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
     verbs: frozenset[str] = frozenset()
+    measure: str = ""
+    bound: str = ""
 
 
 def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequest | None:
@@ -194,6 +205,11 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
     of_repositories = {part for name in repository_names for part in (name.lower(), *parts_of(name))}
     content = [word for word in words if _is_content(word)]
     required = tuple(dict.fromkeys(word for word in content if word not in of_repositories))
+    # What something does is said in many words, but for "how many times does it retry".
+    verbs = verbs_of(bare)
+    if not names and verbs.issuperset(required) and all(word.endswith("ed") for word in required):
+        # "Is a bucket created": a word of the project's name says which thing is meant.
+        required = tuple(dict.fromkeys(content))
     setting = setting_words(clause)
     # "What is X?" asks for a meaning; other look-ups read values of a name alone.
     tokens = [token for token in bare.lower().split() if any(word in token for word in required)]
@@ -207,8 +223,7 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
 
     head_words = [word for word in _split(form.head)[1] if word not in _EMPTY_HEAD and word not in FUNCTION_WORDS]
     head = frozenset(word for word in head_words if word not in of_repositories and word not in _LIGHT)
-    # What something does is said in many words; "how many times does it retry" has no other one.
-    verbs = frozenset() if "times" in head_words else verbs_of(bare)
+    verbs = frozenset() if "times" in head_words else verbs
     verbs = verbs - head if len(head) == 1 else verbs
     kind = form.kind
     if kind == "thing":
@@ -229,6 +244,8 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
         frozenset(of_repositories),
         frozenset(word for word in _split(bare[end:])[1] if word in required and word not in verbs),
         frozenset(word for word in verbs if word in required),
+        form.measure,
+        next((bound for bound, pattern in _BOUNDS if pattern.search(bare) is not None), ""),
     )
 
 
@@ -268,7 +285,8 @@ def _read_measure(text: str, measured: re.Match[str], *, is_default: bool) -> _F
     """Return the form of a question for how much of something; None if it counts things of the project."""
     measure, following = measured["form"].split()[-1].lower(), measured["rest"]
     is_many = measure in {"many", "much"}
-    if is_many and not is_default and _LIMITING.search(text) is None and not _split(text)[0]:
+    is_limit = _LIMITING.search(text) is not None or _OF_TIME.match(following) is not None
+    if is_many and not is_default and not is_limit and not _split(text)[0]:
         return None
     if measure in {"long", "old", "often"} and _OF_PROJECT.search(following[:40]) is not None:
         return None
@@ -288,7 +306,7 @@ def _is_content(word: str) -> bool:
     return len(word) > 1 and not is_of_frame
 
 
-_CONTENT = frozenset({"mode", "listen", "class", "method", "user", "users", "follow", "follows"}) - VERBS
+_CONTENT = frozenset({"mode", "listen", "class", "method", "user", "users", "follow", "follows", "count"}) - VERBS
 """Words of the frame of other questions that tell values apart here."""
 
 

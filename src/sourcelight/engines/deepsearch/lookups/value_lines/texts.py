@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import without_others
 from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
 from sourcelight.engines.deepsearch.source.literals import TEXT
+from sourcelight.engines.symbols.definition_parser import Definition
 
 MAX_BELOW = 30
 """Lines below a bracket in which its end is looked for."""
-_MAX_COMMENT, _MAX_ABOVE = 14, 12
+_MAX_COMMENT, _MAX_ABOVE, _MAX_DOCUMENTED = 14, 12, 120
 _ANNOTATION = re.compile(r"\s*(?:#\[|@\w|\[[A-Z])")
 _CHAIN = re.compile(r"\s*(?:\.|->)\w+")
 
@@ -108,6 +110,51 @@ def _help_of(lines: Sequence[str], binding: Binding, number: int) -> list[tuple[
     if tag is not None:
         texts.append((number, tag[1]))
     return texts
+
+
+_ENTRY = re.compile(
+    r"[\s*/#!'-]{0,40}(?:(?:@param|@arg|@property|@option|\\param|:param)\s+(?:\{[^{}]{1,80}\}\s*|\w+\s+(?=\w+:))?"
+    r"[\[`*]{0,3}|(?P<item>[`*]{0,2}))(?P<name>[A-Za-z_$][\w.$]*)(?(item)[`*]{0,2}\s*(?:\([^()]{0,60}\))?\s*:\s)"
+)
+"""The beginning of what documentation says of a parameter or a member."""
+_ENTRY_LINES = 4
+
+
+def entry_about(lines: Sequence[str], holder: Definition, name: str) -> list[tuple[int, str]]:
+    """Return what the documentation of a function or a class says of a parameter or option, each line with its number.
+
+    It is above the function, or in the text below its head.
+    """
+    start = max(comment_start(lines, holder.begin_line - 1), holder.begin_line - 1 - _MAX_DOCUMENTED)
+    above = range(start, holder.begin_line - 1)
+    below = range(holder.line, min(holder.end_line, holder.line + _MAX_DOCUMENTED))
+    for index in (*above, *below):
+        match = _ENTRY.match(lines[index][:MAX_LINE])
+        # A key of a literal looks like an entry, and has no text of words.
+        if match is None or match["name"].rpartition(".")[2].lstrip("$") != name:
+            continue
+        is_code = index in below and lines[index].rstrip().endswith((",", "{", ";", "(", "["))
+        if is_code:
+            continue
+        entry = [(index + 1, lines[index].strip(" */#!"))]
+        for further in range(index + 1, min(index + _ENTRY_LINES, len(lines))):
+            text = lines[further].strip(" \t*/#!")
+            if not text or _ENTRY.match(lines[further][:MAX_LINE]) is not None or text[0] in "@:\"'":
+                break
+            entry.append((further + 1, text))
+        return entry
+    return []
+
+
+def entry_name(lines: Sequence[str], number: int) -> str:
+    """Return the name of the parameter that a line (from 1) of documentation is about; empty for none."""
+    for index in range(number - 1, max(-1, number - 1 - _ENTRY_LINES), -1):
+        match = _ENTRY.match(lines[index][:MAX_LINE])
+        if match is not None:
+            return match["name"].rpartition(".")[2].lstrip("$")
+        if not lines[index].strip(" \t*/#!"):
+            return ""
+    return ""
 
 
 def _docstring_below(lines: Sequence[str], number: int) -> list[tuple[int, str]]:

@@ -171,7 +171,8 @@ _VERB = (
     ),
     re.compile(
         r"\b(?:is|are|gets?|be)\s+(?:(?:the|a|an|each|every|any|only"
-        r"|not)\s+)?(?:[\w-]+\s+){0,3}?(?P<verb>(?!speed|seed|feed|need|embed|shed)[a-z]{2,}ed)(?=\s+(?:by|with"
+        r"|not)\s+)?(?:[\w-]+\s+){0,3}?(?P<verb>(?!speed|seed|feed|need|embed|shed)[a-z]{2,}ed|written"
+        r"|drawn|hidden|read)(?=\s+(?:by|with"
         r"|in|into|on|at|to|for|from|as|per|before|after|when|if)\b|\s*$)",
         re.IGNORECASE,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -42,10 +42,12 @@ _RELATED: dict[str, set[str]] = {}
 for _entry in _RELATED_TEXT.replace("\n", " ").split(","):
     _word, _, _related_words = _entry.partition(":")
     _RELATED.setdefault(_word.strip(), set()).update(_related_words.split())
-_ENDINGS_TEXT = "s es d ed r er rs ers or ors ing ion ies ied y e al ly ic ation ations ment ments"
+_ENDINGS_TEXT = "s es d ed r er rs ers or ors ing ion ies ied y e al ly ic ation ations ment ments n en"
 _ENDINGS = frozenset(_ENDINGS_TEXT.split())
 _TIMED = frozenset({"deadline", "expire", "expires", "expiry", "wait", "valid"})
 """Words that a timeout may stand for."""
+_BOUND = re.compile(r"^(?:max|min|num)(?=[a-z]{4})")
+"""The beginning of a part such as `maxupval`."""
 _MIN_ALIKE, _MAX_ENDING, _MIN_JOINED, _MIN_PAIR = 4, 5, 4, 6
 
 
@@ -58,10 +60,27 @@ def related_to(word: str) -> frozenset[str]:
     return frozenset(stems if word in _TIMED else stems - {"timeout"})
 
 
+_SHORT_FORMS: Mapping[str, str] = {
+    "separator": "sep", "delimiter": "delim", "column": "col", "directory": "dir", "number": "num nr", "length": "len",
+    "maximum": "max", "minimum": "min", "message": "msg", "environment": "env", "buffer": "buf", "index": "idx",
+    "source": "src", "command": "cmd", "temporary": "tmp temp", "character": "char chr", "address": "addr",
+    "configuration": "config cfg conf", "parameter": "param", "argument": "arg", "position": "pos", "error": "err",
+    "request": "req", "response": "resp res", "connection": "conn", "extension": "ext", "attribute": "attr",
+    "function": "func fn", "language": "lang", "colour": "color", "color": "colour", "destination": "dest dst",
+    "background": "bg", "foreground": "fg", "automatically": "auto", "automatic": "auto", "password": "passwd pwd",
+    "string": "str", "image": "img", "picture": "pic", "button": "btn", "object": "obj", "previous": "prev",
+    "random": "rand", "version": "ver", "frequency": "freq", "websocket": "ws", "millisecond": "ms",
+    "statistics": "stats",
+}  # fmt: skip
+"""Short forms of a word, which are the word itself."""
+
+
 @lru_cache(maxsize=1 << 15)
 def is_form(word: str, part: str) -> bool:
     """Return whether a part of a name is a form of a word: of the same stem, or with another ending."""
     if word == part or stem(word) == stem(part):
+        return True
+    if part in _SHORT_FORMS.get(word, "").split() or part in _SHORT_FORMS.get(word.removesuffix("s"), "").split():
         return True
 
     shorter = min(len(word), len(part))
@@ -74,12 +93,13 @@ def is_form(word: str, part: str) -> bool:
 @lru_cache(maxsize=1 << 15)
 def is_alike(word: str, part: str) -> bool:
     """Return whether a part of a name is a form of a word, or of one that is related to it."""
-    return is_form(word, part) or stem(part) in related_to(word)
+    is_beginning = len(part) >= _MIN_ALIKE and word.startswith(part)
+    return is_beginning or is_form(word, part) or stem(part) in related_to(word)
 
 
 def covered_by(words: Sequence[str], text: str, *, related: bool = True) -> frozenset[str]:
     """Return the words that a text has, as its words, as parts of its names, or joined with their neighbors."""
-    parts = set(parts_of(text))
+    parts = {form for part in parts_of(text) for form in (part, _BOUND.sub("", part))}
     return covered_by_parts(words, parts, related=related)
 
 
