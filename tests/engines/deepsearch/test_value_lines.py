@@ -357,3 +357,34 @@ NEIGHBORS: dict[str | bytes, str | bytes | None] = {
 def test_a_value_with_a_rival_is_not_stated(tmp_path: Path, question: str, start: str) -> None:
     headline = _headline(engine_for(tmp_path, NEIGHBORS), question)
     assert headline.startswith(start or "Most relevant")
+
+
+DECLARED: dict[str | bytes, str | bytes | None] = {
+    "config.go": (
+        "package oven\n\ntype Config struct {\n\t// Number of racks, a power of two\n\tRacks int\n"
+        "\t// Interval between removing burnt loaves (clean up).\n\tCleanWindow time.Duration\n}\n\n"
+        "func DefaultConfig() Config {\n\treturn Config{\n\t\tRacks: 1024,\n\t\tCleanWindow: 1 * time.Second,\n\t}\n}\n"
+    ),
+    "server/server.go": (
+        'package main\n\nfunc init() {\n\tflag.IntVar(&racks, "racks", 1024, "Number of racks.")\n'
+        '\tflag.IntVar(&max, "max", 8192, "Megabytes of flour.")\n'
+        '\tflag.IntVar(&port, "port", 9090, "The port to listen on.")\n}\n'
+    ),
+    "racks.go": "package oven\n\nfunc walk() *walker {\n\treturn &walker{currentRack: 0}\n}\n",
+    "root.cnf.j2": "[root]\npassword = {{ root_password }}\n",
+    "test/bread.js": "function bread(res) {\n  return res.headers;\n}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("How many racks does it have by default?", "`Racks` is set to `1024`"),
+        ("How often are burnt loaves cleaned up by default?", "`CleanWindow` is set to `1 * time.Second`"),
+        ("Which port does the server listen on by default?", "The default of `port` is `9090`"),
+        ("What's the password of root by default?", "Most relevant"),
+        ("What path does the bread have by default?", "Most relevant"),
+    ],
+)
+def test_the_comment_of_a_field_is_about_its_value_elsewhere(tmp_path: Path, question: str, start: str) -> None:
+    assert _headline(engine_for(tmp_path, DECLARED), question).startswith(start)

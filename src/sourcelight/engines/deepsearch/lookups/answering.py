@@ -81,6 +81,8 @@ _PLAIN_WORD = re.compile(r"[a-z]+")
 _SET_ONCE = re.compile(r" is set to `+ ?(?![\w.:]+\()(?!.*; other lines of the file set it)")
 """The beginning of a value that isn't made by a call, where no other line of the file sets one."""
 _SCOPE = re.compile(r"^[gbtw]:(?=[A-Za-z_]\w*$)")
+_OF_TEMPLATE = re.compile(r" is (?:set to )?`+ ?[\"']?(?:\{\{[^`]*\}\}|<%=?[^`]*%>)[\"']? ?`+, in ")
+"""A value that is filled in when a template is rendered."""
 _WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No |`[^`]+` is defined in ")
 
 
@@ -118,7 +120,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
-        if finding is None or not is_proven(finding):
+        is_filled_in = finding is not None and _OF_TEMPLATE.search(finding.headline.text) is not None
+        if finding is None or is_filled_in or not is_proven(finding):
             finding = _find_described(work) or find_mentions_alone(work)
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):

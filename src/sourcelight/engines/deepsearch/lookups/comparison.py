@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sourcelight.core.markup import code, join_words
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -113,7 +114,13 @@ def find_lacking_parameter(
 ) -> Finding | None:
     """State that the only function of a name lacks a parameter; None if its header can't be read, or accepts any."""
     best = best_locations(owners)
-    if len(best) != 1 or best[0].definition.kind not in FUNCTION_KINDS or not name.isidentifier():
+    # A function of a test that is called as a thing of the program isn't meant.
+    if (
+        len(best) != 1
+        or best[0].definition.kind not in FUNCTION_KINDS
+        or not name.isidentifier()
+        or is_test(best[0].path)
+    ):
         return None
 
     location, texts = best[0], work.texts

@@ -59,7 +59,9 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 
-_MARKUP = re.compile(r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx)$", re.IGNORECASE)
+_MARKUP = re.compile(
+    r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx|j2|tpl|tmpl|mustache)$", re.IGNORECASE
+)
 """Documents whose attributes are arguments."""
 _YES_OR_NO = re.compile(r"\W*(?:is|are|does|do|will)\b", re.IGNORECASE)
 _ASKS_FOR_THING = re.compile(

@@ -26,7 +26,13 @@ from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.value_lines.data import DataLine, data_reader, docker_words
 from sourcelight.engines.deepsearch.lookups.value_lines.options import read_more_bindings
 from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequest
-from sourcelight.engines.deepsearch.lookups.value_lines.texts import entry_about, entry_name, texts_of
+from sourcelight.engines.deepsearch.lookups.value_lines.texts import (
+    FIELD,
+    entry_about,
+    entry_name,
+    field_texts,
+    texts_of,
+)
 from sourcelight.engines.deepsearch.lookups.value_lines.words import compile_pattern, pattern_of
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, DOCUMENTS
@@ -225,6 +231,9 @@ def _lines_near(lines: Sequence[str], pattern: re.Pattern[str]) -> list[int]:
                 below += 1
             if below < len(lines):
                 numbers[below + 1] = None
+                field = FIELD.match(lines[below][:MAX_LINE])
+                if field is not None and len(names) < _MAX_NAMES:
+                    names[field["name"]] = None
         elif re.search(r"[\"'`]", text) is not None:
             # A help text is below the name of its option.
             numbers |= dict.fromkeys(range(max(1, number - 6), number))
@@ -249,7 +258,9 @@ def _read_entry(lines: Sequence[str], item: BindingMatch) -> list[tuple[int, str
     """Return what the documentation of the function around a value says of it."""
     holders = [item.parameter_of] if item.parameter_of is not None else item.holders[:2]
     name = item.binding.name.lstrip("@$_")
-    return next((entry for holder in holders if holder is not None and (entry := entry_about(lines, holder, name))), [])
+    entries = [entry_about(lines, holder, name) for holder in holders if holder is not None]
+    entry = next((entry for entry in entries if entry), [])
+    return entry or (field_texts(lines, name, item.line) if item.binding.form == "entry" else [])
 
 
 def _surroundings(lines: Sequence[str], item: BindingMatch) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.lookups.prose_values.names import is_unit, last_part
+from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, is_unit, last_part
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine
 from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind, is_of_measure, words_of_value
 from sourcelight.engines.deepsearch.lookups.value_lines.request import SIZE_WORDS, TIME_WORDS, ValueRequest
@@ -185,6 +185,11 @@ def _names_head(request: ValueRequest, line: ValueLine, of_value: frozenset[str]
     if request.kind == "thing" and request.head and not request.setting and not in_head and not request.head & of_value:
         return False
 
+    # A window whose comment says that it is the interval of all this.
+    is_told = request.kind == "time" and not TIME_WORDS.isdisjoint(parts_of(line.text))
+    if is_told and len(covered_by(request.words, line.text, related=False)) == len(request.words) > 1:
+        return True
+
     parts = [part for part in parts_of(last_part(line.name) or line.name) if not is_unit(part) and not part.isdigit()]
     explaining = (*request.words, *request.optional, *request.nouns)
     return not (in_head and parts) or parts[-1] in _ENDS or bool(covered_by(explaining, parts[-1]))
@@ -196,10 +201,12 @@ def _is_marked(request: ValueRequest, line: ValueLine) -> bool:
     is_switch = request.kind == "truth" and bool(parts & _SWITCHES)
     further = (*request.verbs, *request.optional)
     is_done = bool(covered_by(further, line.name, related=False)) or _is_told(request, line)
+    match = line.match
     # "The default number of lines" of the only parameter or option of this name.
-    is_parameter = line.match is not None and line.match.parameter_of is not None
+    is_parameter = match is not None and match.parameter_of is not None
     is_asked = "default" in request.optional and (is_option(line) or is_parameter)
-    is_called_default = "default" in parts or (line.match is not None and line.match.is_called_default)
+    is_called_default = match is not None and (match.is_called_default or default_function(match.holders) is not None)
+    is_called_default = is_called_default or "default" in parts
     return is_called_default or is_switch or is_done or is_asked or bool(parts & request.nouns) or bool(request.setting)
 
 
@@ -217,6 +224,8 @@ _SHOWN_KIND = re.compile(r"\d+(?:\.\d+)?\s?(?:ms|s|m|h|d|w|y|sec|min|hours?|days
 _NEGATING_TEXT = "skip ignore omit disable disabled no not non never only except exclude destroy without"
 _NEGATING = frozenset(_NEGATING_TEXT.split())
 """Parts of a name that make it that of something else."""
+_STATES = frozenset({"current", "last", "next", "prev", "previous"})
+"""Parts of a name of what changes while a program runs."""
 _REPEATED = frozenset({"retries", "retry", "attempts", "attempt", "tries"})
 _SWITCHES = frozenset({"enable", "enabled", "use", "with", "build", "allow", "disable", "disabled"})
 _ENDS = frozenset({"default", "value", "max", "min", "limit", "option", "opt", "setting", "flag", "var", "name", "t"})
@@ -247,7 +256,8 @@ def _is_possible(request: ValueRequest, line: ValueLine, *, is_named: bool) -> b
     is_variable = line.match is not None and not line.is_default
     if not line.is_default and (request.is_default or (is_variable and not is_named)):
         return False
-    if not is_named and not is_of_measure(request, set(parts_of(line.name))):
+    parts = set(parts_of(line.name))
+    if not is_named and (not is_of_measure(request, parts) or (_STATES & parts) - {*request.words, *request.optional}):
         return False
     return is_of_kind(request.kind, line.value)
 

@@ -48,7 +48,7 @@ _LISP_OPTION = re.compile(
     r"|'[^\s()]{1,60})\s*\)*\s*(?:;.*)?$"
 )
 _DOCUMENTED = re.compile(
-    r"[\"'](?:-\w[, /|]{1,3})?--?(?P<name>[a-zA-Z][\w-]{0,60})[^\"'\n]{0,40}[\"'][^\n]{0,200}?"
+    r"[\"']\s{0,12}(?:-\w[, /|]{1,3})?--?(?P<name>[a-zA-Z][\w-]{0,60})[^\"'\n]{0,40}[\"'][^\n]{0,200}?"
     r"[(\[.,;:\s]defaults?(?: value)?(?: to| is|:|=)\s*(?P<value>`[^`\n]{1,60}`|\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'"
     r"|[\w./:-]{0,60}\w)",
     re.IGNORECASE,
@@ -99,7 +99,9 @@ def _read_call(lines: Sequence[str], number: int) -> Binding | None:
             continue
 
         end = number + _lines_to(lines, number, match["value"])
-        return Binding(match["name"].lstrip("-"), match["value"].strip(), "fallback", match.start(), end)
+        # Inside of the brackets of the call, whose texts are about the option.
+        column = match.start("name") if match.start("name") < len(lines[number - 1]) else match.start()
+        return Binding(match["name"].lstrip("-"), match["value"].strip(), "fallback", column, end)
 
     return None
 

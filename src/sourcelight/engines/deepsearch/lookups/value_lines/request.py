@@ -204,6 +204,8 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
     names = tuple(dict.fromkeys([*names, *_split(clause)[0]]))
     of_repositories = {part for name in repository_names for part in (name.lower(), *parts_of(name))}
     content = [word for word in words if _is_content(word)]
+    # The name of a project may be two words as one.
+    of_repositories |= {word for word in content if any(_is_end_of(word, name) for name in repository_names)}
     required = tuple(dict.fromkeys(word for word in content if word not in of_repositories))
     # What something does is said in many words, but for "how many times does it retry".
     verbs = verbs_of(bare)
@@ -301,12 +303,22 @@ def _asked_noun(text: str) -> str:
     return noun["noun"] if noun is not None else ""
 
 
+def _is_end_of(word: str, name: str) -> bool:
+    """Return whether the name of a repository begins or ends with a word: ``bigpool`` with "pool"."""
+    bare = name.rpartition("/")[2].removesuffix(".git").lower()
+    return len(word) >= _MIN_PART and bare != word and (bare.startswith(word) or bare.endswith(word))
+
+
+_MIN_PART = 4
+
+
 def _is_content(word: str) -> bool:
     is_of_frame = word in FUNCTION_WORDS or word in _LIGHT or (word in FRAME and word not in _CONTENT)
     return len(word) > 1 and not is_of_frame
 
 
-_CONTENT = frozenset({"mode", "listen", "class", "method", "user", "users", "follow", "follows", "count"}) - VERBS
+_CONTENT_TEXT = "mode listen class method user users follow follows count sort"
+_CONTENT = frozenset(_CONTENT_TEXT.split()) - VERBS
 """Words of the frame of other questions that tell values apart here."""
 
 

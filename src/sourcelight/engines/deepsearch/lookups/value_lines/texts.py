@@ -146,6 +146,24 @@ def entry_about(lines: Sequence[str], holder: Definition, name: str) -> list[tup
     return []
 
 
+FIELD = re.compile(
+    r"\s+(?:(?:pub(?:\([^)]{1,20}\))?|public|readonly)\s+)?(?P<name>[A-Za-z_]\w*)\??(?:\s*:\s*|\s+)"
+    r"(?![=:]|return\b)[\w\[\]*.<>&?]+(?:\s*[\w<>\[\]|&*. ]{0,60})?[,;]?\s*(?://.*|`[^`]*`.*)?$"
+)
+"""The declaration of a field with its type, in Go, Rust and TypeScript."""
+
+
+def field_texts(lines: Sequence[str], name: str, number: int) -> list[tuple[int, str]]:
+    """Return the comment above the only declaration of a field that a line (from 1) of the same file sets."""
+    declarations = [
+        index + 1
+        for index, text in enumerate(lines)
+        if name in text and index + 1 != number and (match := FIELD.match(text[:MAX_LINE])) and match["name"] == name
+    ]
+    texts = [texts for line in declarations if (texts := _comments_above(lines, line))]
+    return texts[0] if len(texts) == 1 else []
+
+
 def entry_name(lines: Sequence[str], number: int) -> str:
     """Return the name of the parameter that a line (from 1) of documentation is about; empty for none."""
     for index in range(number - 1, max(-1, number - 1 - _ENTRY_LINES), -1):

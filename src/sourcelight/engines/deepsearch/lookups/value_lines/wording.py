@@ -101,6 +101,7 @@ parameters none given set passed told user users anyone config configuration els
 """
 _NO_SETTING = frozenset(_NO_SETTING_TEXT.split())
 _SPELLINGS = (
+    (re.compile(r"\b(what|which) (?:kind|sort|type) of\b", re.IGNORECASE), r"\1"),
     (re.compile(r"^(\W*(?:what|which|how|where))'s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"(?<=\w)'s\b(?=\s+[\w@`])"), ""),
     (re.compile(r"\bcommand[- ]lines?\b", re.IGNORECASE), "cli"),
