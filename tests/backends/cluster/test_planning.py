@@ -5,7 +5,7 @@ from __future__ import annotations
 from sourcelight.backends.cluster.connection import ClusterPlanCache
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.query import parse
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative
+from sourcelight.engines.execution.scope.contexts import ScopedAlternative
 from sourcelight.repos import Repository, RepositoryKey, Viewer
 
 OWNER, STRANGER = Viewer.owner(), Viewer.anonymous()

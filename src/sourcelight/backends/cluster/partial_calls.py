@@ -16,7 +16,7 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.tools.tool import Tool
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative, resolve_context
+from sourcelight.engines.execution.scope.contexts import ScopedAlternative, resolve_context
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sourcelight.core.query import Pattern
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.plan import Plan, make_plan
 from sourcelight.engines.execution.plan_cache import PlanSummary, stands, summary_of
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative
+from sourcelight.engines.execution.scope.contexts import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import ScopeSelector
 from sourcelight.repos import Viewer
 

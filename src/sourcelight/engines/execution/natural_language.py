@@ -22,7 +22,7 @@ from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories, label_of
 from sourcelight.engines.execution.plan import SUPPORTED, make_plan
-from sourcelight.engines.execution.scope.revisions import resolve_context
+from sourcelight.engines.execution.scope.contexts import resolve_context
 from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.execution.scope.selection import check_dates
 from sourcelight.engines.search import Target, TextQuery

@@ -11,7 +11,7 @@ from sourcelight.core.caching import IdentityCache, LruCache
 from sourcelight.core.query import Filter
 from sourcelight.core.wire.events import Alert
 from sourcelight.engines.execution.plan import Plan
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative
+from sourcelight.engines.execution.scope.contexts import ScopedAlternative
 from sourcelight.engines.search import Target
 from sourcelight.engines.structure.pattern import StructurePattern
 from sourcelight.repos import Repository, Viewer

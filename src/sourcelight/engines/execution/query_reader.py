@@ -15,7 +15,7 @@ from sourcelight.core.query.parse import parse_text, refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.plan import SUPPORTED, commit_plan_of
 from sourcelight.engines.execution.protocol import Limits
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative, resolve_context
+from sourcelight.engines.execution.scope.contexts import ScopedAlternative, resolve_context
 from sourcelight.engines.execution.scope.selection import check_dates
 from sourcelight.engines.execution.structures import check_structures
 

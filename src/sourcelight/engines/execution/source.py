@@ -15,7 +15,7 @@ from sourcelight.engines.execution.pipeline import limit_of
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.plan_cache import PlanSummary
 from sourcelight.engines.execution.protocol import Limits
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative
+from sourcelight.engines.execution.scope.contexts import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import ScopeSelector
 from sourcelight.engines.execution.structures import unread_patterns
 from sourcelight.repos import Viewer

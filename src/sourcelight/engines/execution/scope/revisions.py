@@ -1,18 +1,22 @@
-"""Resolve the revisions of a query in a repository: names, globs, a moment in time, named contexts."""
+"""Resolve the revisions of a query in one repository: names, globs of refs, a moment in time.
+
+Each filter of a repository may have a list of revisions; a commit must be in all of them. A revision that doesn't exist
+in a repository is no error, since another one may have it: it is returned as missing, and the search reports it.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import QueryError, RepositoryError
-from sourcelight.core.query import Alternative, Filter, Predicate, parse
+from sourcelight.core.errors import RepositoryError
+from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import FIELDS, FilterScope, current_time
+from sourcelight.core.query.fields import current_time
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, is_revision, matching_refs, newest_before, resolve
 
@@ -21,20 +25,6 @@ _EXCLUDED = "*!"
 
 RevisionCommit = tuple[str, CommitId]
 """A revision as displayed, and its commit."""
-
-_SCOPES = frozenset({FilterScope.REPOSITORY, FilterScope.FILE, FilterScope.TEXT})
-"""Scopes of the filters that a context may have."""
-
-_FIELDS = tuple(
-    item.name for item in FIELDS.values() if item.is_offered and item.scope in _SCOPES and item.name != "context"
-)
-"""Filters that the query of a context may have; patterns, including ``content:``, are refused separately."""
-
-_PREDICATES = frozenset({"has.meta", "has.topic", "has.description"})
-"""Predicates that a context may have."""
-
-_EVERYTHING = frozenset({"", "global"})
-"""Values of ``context:`` that mean all repositories."""
 
 
 @dataclass(slots=True)
@@ -209,128 +199,3 @@ def _commit_before(repository: Repository, predicate: Predicate, cancellation: C
         return RevisionRequest(missing=[f"{start} before {predicate.args['time']}"])
 
     return RevisionRequest([(commit, commit)])
-
-
-@dataclass(frozen=True, slots=True)
-class ScopedAlternative:
-    """An alternative whose context is resolved.
-
-    `revisions_by_name` maps each repository of a context with a list to its revisions (empty: the default one); None
-    if no list narrows the search. `context` is the context's name, empty without one. `query` is the text of the
-    query, and `context_alternatives` are the alternatives of the context's own query.
-    """
-
-    alternative: Alternative
-    revisions_by_name: Mapping[str, tuple[str, ...]] | None = None
-    context: str = field(default="")
-    query: str = ""
-    context_alternatives: tuple[Alternative, ...] = ()
-
-
-def context_missing(name: str, query: str) -> QueryError:
-    """Return the error of a context that doesn't exist, or contains no repository that is visible to the viewer."""
-    hint = "contexts are named in repos.toml; context:global means every repository"
-    return QueryError(f'search context "{name}" not found', query=query, hint=hint)
-
-
-def resolve_context(
-    alternative: Alternative, contexts: Mapping[str, Mapping[str, object]], query: str
-) -> tuple[ScopedAlternative, ...]:
-    """Resolve the ``context:`` of an alternative; returns several if the context's own query has an ``or``.
-
-    If a filter can be given only once, the filter of `alternative` wins over the context's.
-
-    Raises
-    ------
-    QueryError
-        The context doesn't exist, or its query has a filter or pattern that contexts may not have.
-    """
-    context_filter = alternative.first("context")
-    if context_filter is None or context_filter.value in _EVERYTHING:
-        return (ScopedAlternative(alternative),)
-
-    context = contexts.get(context_filter.value)
-    if context is None:
-        raise context_missing(context_filter.value, query)
-
-    own_filters = tuple(item for item in alternative.filters if item is not context_filter)
-    if "query" not in context:
-        revisions_by_name: dict[str, tuple[str, ...]] = {}
-        items = context.get("repositories", ())
-        for item in items if isinstance(items, list) else ():
-            # The form of `repo:` in queries, `name@one:two`. A list may name a repository twice.
-            name, _, revisions = str(item).partition("@")
-            revisions_so_far = revisions_by_name.get(name, ())
-            new = tuple(revision for revision in revisions.split(":") if revision and revision not in revisions_so_far)
-            revisions_by_name[name] = (*revisions_so_far, *new)
-
-        return (
-            ScopedAlternative(
-                alternative=replace(alternative, filters=own_filters),
-                revisions_by_name=revisions_by_name,
-                context=context_filter.value,
-                query=query,
-            ),
-        )
-
-    # Always as regular expressions: the meaning of a context must not change with the pattern type of its user.
-    parsed = parse(str(context["query"]), "regexp")
-    filter_lists = []
-    for item in parsed.plan:
-        _check(item, context_filter.value, query)
-        filter_lists.append(_with_revisions(item))
-
-    context_alternatives = tuple(replace(alternative, filters=filters) for filters in filter_lists)
-    narrowed = [replace(alternative, filters=(*own_filters, *filters)) for filters in filter_lists]
-
-    # An empty query has no alternatives, and narrows nothing.
-    narrowed = narrowed or [replace(alternative, filters=own_filters)]
-    return tuple(
-        ScopedAlternative(
-            alternative=item,
-            revisions_by_name=None,
-            context=context_filter.value,
-            query=query,
-            context_alternatives=context_alternatives,
-        )
-        for item in narrowed
-    )
-
-
-def _check(alternative: Alternative, name: str, query: str) -> None:
-    refused_item = ""
-    if alternative.pattern is not None:
-        refused_item = "a pattern"
-
-    for item in alternative.filters:
-        if isinstance(item, Predicate):
-            if item.on != "repo" or item.name not in _PREDICATES:
-                refused_item = f"{item.on}:{item.name}(…)"
-        elif item.name not in _FIELDS:
-            refused_item = f"{item.name}:"
-        elif any(revision.startswith("*") for revision in item.revs or ()):
-            refused_item = "a glob of refs"
-
-    if refused_item:
-        *names, last = (f"{name}:" for name in _FIELDS if name not in {"content", "patterntype"})
-        hint = f"its query may contain {', '.join(names)} and {last}"
-        raise QueryError(
-            f'the query of search context "{name}" has {refused_item}, which is not allowed', query=query, hint=hint
-        )
-
-
-def _with_revisions(alternative: Alternative) -> tuple[Filter | Predicate, ...]:
-    """Return the filters of a context's query, with its ``rev:`` moved behind each repository as ``@revision``.
-
-    The query that uses the context may have its own ``rev:``, and only one counts.
-    """
-    filters: list[Filter | Predicate] = []
-    for item in alternative.filters:
-        if isinstance(item, Filter) and item.name in {"rev", "patterntype"}:
-            continue
-        if isinstance(item, Filter) and item.name == "repo" and not item.negated and alternative.revisions(item):
-            filters.append(replace(item, revs=alternative.revisions(item)))
-        else:
-            filters.append(item)
-
-    return tuple(filters)

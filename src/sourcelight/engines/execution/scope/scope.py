@@ -12,7 +12,7 @@ from sourcelight.core.query import Alternative, Filter
 from sourcelight.core.query.fields import FILE_FIELDS
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories, label_of
 from sourcelight.engines.execution.scope import revisions, selection
-from sourcelight.engines.execution.scope.revisions import ScopedAlternative, context_missing
+from sourcelight.engines.execution.scope.contexts import ScopedAlternative, context_missing
 from sourcelight.engines.execution.scope.selection import (
     FilePredicates,
     RepositorySelection,
