@@ -184,3 +184,12 @@ def test_files_that_cannot_be_read_are_said_beside_an_absent_name(tmp_path: Path
     answer = research(engine, "Does it have a Kafka broker?").text
     assert answer.startswith("No searched file has `Kafka`")
     assert "some files couldn't be read" in answer.partition("\n\n")[0]
+
+
+def test_a_phrase_with_a_plain_word_may_be_written_otherwise(tmp_path: Path) -> None:
+    """A last will of MQTT is an option `will`."""
+    repo = RepositoryBuilder(tmp_path / "queue")
+    code = "last_id = 1\n\n\ndef connect(will=None):\n    return will\n"
+    repo.commit({"queue.py": code, "README.md": "# Queue\n\nMessages, and what they do.\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert "No searched file has" not in research(engine, "Does it support Last Will messages?").text.partition("\n")[0]

@@ -14,6 +14,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import SearchRows, find_rows, make_queries
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 _MAX_WORDS = 6
 """Words that are looked up: each takes up to four searches."""
@@ -28,6 +29,13 @@ _HYPHENATED = re.compile(
     re.IGNORECASE,
 )
 """A word with a hyphen that a question asks for; its parts alone are everywhere."""
+
+_PLAIN_TEXT = """
+last first next new old auto live hot cold fast slow deep smart dark light multi single real full custom quick short
+long big small high low early late good best clean dry safe strict message messages mode support feature
+"""
+_PLAIN = frozenset(_PLAIN_TEXT.split())
+"""Words that only describe the next one in a phrase."""
 
 _MAX_PHRASES = 2
 """Names of several words that are looked up."""
@@ -103,11 +111,16 @@ def absent_phrases(work: Work) -> tuple[str, ...]:
     if _OF_EXISTENCE.search(work.inquiry.question) is None:
         return ()
 
-    phrases = dict.fromkeys(match[0] for match in _PHRASE.finditer(work.inquiry.words))
+    phrases = dict.fromkeys(match[0] for match in _PHRASE.finditer(work.inquiry.words) if not _has_plain(match[0]))
     hyphenated = _HYPHENATED.search(work.inquiry.words)
     if hyphenated is not None:
         phrases.setdefault(hyphenated["word"])
     return tuple(phrase for phrase in list(phrases)[:_MAX_PHRASES] if _is_absent_phrase(work, phrase))
+
+
+def _has_plain(phrase: str) -> bool:
+    """Return whether a phrase has a word that code leaves out or writes alone: a last will of MQTT is `will`."""
+    return any(part.lower() in _PLAIN or part.lower() in FUNCTION_WORDS for part in phrase.split())
 
 
 def _is_absent_phrase(work: Work, phrase: str) -> bool:
