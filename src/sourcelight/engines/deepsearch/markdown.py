@@ -30,6 +30,9 @@ _WITH_SPACE = re.compile(rf"(?<!\s)(\s*){CITED.pattern}", re.IGNORECASE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
 
 
+_MAX_PART = 24
+"""Characters of a word that is left out where a text is shortened; a longer one, such as a path, is cut."""
+
 _MAX_QUOTED_CHARS = 1_000
 """Characters of a quoted line: a minified file is one line of megabytes."""
 
@@ -41,7 +44,8 @@ def inline(text: str, limit: int = 300) -> str:
     """
     line = single_marks(" ".join(visible(redact(text)).split()))
     if len(line) > limit:
-        line = line[: limit - 1].rstrip() + "…"
+        words, _, part = line[:limit].rpartition(" ")
+        line = (words if words and len(part) <= _MAX_PART else line[: limit - 1]).rstrip() + "…"
     return _SPECIAL.sub(r"\\\1", line)
 
 

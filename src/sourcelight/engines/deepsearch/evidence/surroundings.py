@@ -143,7 +143,7 @@ def find_asked_definitions(
         key = candidate.target.repository.name, candidate.definition.name
         if len(excerpts) < limit and key not in seen and candidate.score >= min_score:
             seen.add(key)
-            excerpts.append(_excerpt_of(texts, candidate))
+            excerpts.append(excerpt_of(texts, candidate.target, candidate.path, candidate.definition, candidate.score))
 
     return excerpts
 
@@ -187,21 +187,17 @@ def is_lesser(lines: Sequence[str], definition: Definition) -> bool:
     return definition.kind in {"function", "method"} and last_line.rstrip().endswith(";")
 
 
-def _excerpt_of(texts: FileTexts, candidate: _NamedDefinition) -> DefinitionExcerpt:
+def excerpt_of(texts: FileTexts, target: Target, path: str, definition: Definition, score: float) -> DefinitionExcerpt:
     """Return a definition with its head, and the comment above if both are short."""
-    definition = candidate.definition
-    lines = texts.lines(candidate.target, candidate.path)
+    lines = texts.lines(target, path)
     start = lead_start(lines, definition.begin_line - 1) + 1
     end = min(head_end(lines, definition), start + MAX_DEFINITION_LINES - 1, len(lines))
     end = max(end, min(definition.line, len(lines)))
     if end - start >= MAX_DEFINITION_LINES:
         start = definition.begin_line
 
-    evidence = texts.evidence(
-        candidate.target, candidate.path, start, end, "definition", candidate.score, (definition.name,)
-    )
-    description = first_sentence(lines, definition)
-    return DefinitionExcerpt(candidate.target, candidate.path, definition, candidate.score, evidence, description)
+    evidence = texts.evidence(target, path, start, end, "definition", score, (definition.name,))
+    return DefinitionExcerpt(target, path, definition, score, evidence, first_sentence(lines, definition))
 
 
 def first_sentence(lines: Sequence[str], definition: Definition) -> str:

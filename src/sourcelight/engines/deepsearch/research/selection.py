@@ -8,38 +8,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
-from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quote_selector import QUOTES, QuoteSelector
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.evidence.relevant.files import AnsweringSentence, read_best_files
-from sourcelight.engines.deepsearch.evidence.relevant.lines import best_file_first, rank_lines
-from sourcelight.engines.deepsearch.evidence.relevant.passages import PLACES, RelevantPassage, find_relevant
+from sourcelight.engines.deepsearch.evidence.relevant.files import read_best_files
+from sourcelight.engines.deepsearch.evidence.relevant.lines import RankedLines, best_file_first, rank_lines
+from sourcelight.engines.deepsearch.evidence.relevant.passages import (
+    PLACES,
+    RelevantPassage,
+    describe_lines,
+    select_lines,
+)
 from sourcelight.engines.deepsearch.evidence.surroundings import (
     DefinitionExcerpt,
+    excerpt_of,
     find_asked_definitions,
     paragraph_of,
 )
-from sourcelight.engines.deepsearch.explanations.question import read_explanation
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
 from sourcelight.engines.deepsearch.lookups.described_places.best_file import find_best_file
 from sourcelight.engines.deepsearch.lookups.described_places.wording import read_place_question
-from sourcelight.engines.deepsearch.passages.choice import choose_passages
 from sourcelight.engines.deepsearch.passages.entries import state_entry
-from sourcelight.engines.deepsearch.passages.excerpts import show_passages
-from sourcelight.engines.deepsearch.passages.instructions import is_personal
-from sourcelight.engines.deepsearch.passages.sections import state_section
-from sourcelight.engines.deepsearch.passages.statement import state_passage
 from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
+from sourcelight.engines.deepsearch.research.explanation import add_sentences, explain
 from sourcelight.engines.deepsearch.research.layout import HOW, Findings
 from sourcelight.engines.deepsearch.research.protocol import ResearchBudget
 from sourcelight.engines.execution import natural_language
@@ -80,10 +80,6 @@ _MAX_DEFINED = 2
 _MAX_DEFINING_CHUNKS = 20
 """Best chunks in which these definitions are looked for."""
 
-_TOLD_BY_SENTENCES = frozenset({"why", "message", "difference", "test", "example"})
-"""Kinds of questions that a sentence or a statement answers. For "how" and "what happens", the definition that it is
-in is the better answer; `docs/design/deepsearch.md` has the figures."""
-
 _MIN_OVERVIEW = 0.5
 """Share of the question's weight in a paragraph of a document that introduces an explanation."""
 
@@ -106,30 +102,35 @@ def select_evidence(
     docs_chunks = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
     best_chunks = code_chunks or list(ranking.chunks)
 
-    max_quotes = _QUOTES_BESIDE_HISTORY if past.commits else QUOTES
-    chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
-    quotes = chooser.choose(best_chunks, "body", max_quotes)
-
-    # Tests and documents may take the lines that quotes of code had to leave.
-    chooser.most_lines = budget.quoted_lines
-
-    defining_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:_MAX_DEFINING_CHUNKS]
-    defined = find_asked_definitions(texts, defining_chunks, weights, question.names, _MAX_DEFINED)
-    absent = _absent_words(work, ranking)
-
-    explained = _explain(work, texts, ranking)
+    explained = explain(work, texts, ranking)
     best_files = read_best_files(texts, ranking, weights, best_chunks, explained.sentences)
     candidates = rank_lines(best_files)
     described = read_place_question(inquiry.words)
     # Lines with a name that the question has are found by that name, whatever the ranking says.
     asks_place = described is not None and not described.asks_callers and not question.names
-    relevant = find_relevant(texts, ranking, weights, best_file_first(candidates) if asks_place else candidates)
+    best_lines = select_lines(best_file_first(candidates) if asks_place else candidates)
+    relevant = describe_lines(texts, ranking, weights, best_lines)
+
+    max_quotes = _QUOTES_BESIDE_HISTORY if past.commits else QUOTES
+    chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
+    quotes = chooser.choose(_put_passage_first(best_chunks, best_lines), "body", max_quotes)
+
+    # Tests and documents may take the lines that quotes of code had to leave.
+    chooser.most_lines = budget.quoted_lines
+
+    if question.names:
+        defining_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:_MAX_DEFINING_CHUNKS]
+        defined = find_asked_definitions(texts, defining_chunks, weights, question.names, _MAX_DEFINED)
+    else:
+        defined = _definitions_of(texts, best_lines[:_MAX_DEFINED])
+    absent = _absent_words(work, ranking)
+
     if code_chunks and docs_chunks and not intents.docs:
-        documents = rank_lines(read_best_files(texts, ranking, weights, docs_chunks))
-        passages = find_relevant(texts, ranking, weights, documents)
+        documents = select_lines(rank_lines(read_best_files(texts, ranking, weights, docs_chunks)))
+        passages = describe_lines(texts, ranking, weights, documents)
         relevant = _with_document(relevant, passages, key_words(question, _rarest(ranking)))
 
-    relevant = _with_sentences(relevant, explained.lines)
+    relevant = add_sentences(relevant, explained)
     stated = explained.stated or find_best_file(work, texts, ranking, candidates, best_files)
     if stated is None and described is None:
         stated = state_entry(work, texts)
@@ -157,14 +158,9 @@ def select_evidence(
     if findings.weak:
         return findings
 
-    tests: list[FileEvidence] = []
-    if not intents.tests:
-        chunks = [chunk for chunk in ranking.chunks if chunk.kind == "test" and _is_program(chunk.path)]
-        tests = chooser.choose(chunks, "test", _MAX_TESTS, window=_LINES_BESIDE_CODE)
-
-    docs: list[FileEvidence] = []
-    if not intents.docs:
-        docs = chooser.choose(docs_chunks, "doc", _MAX_DOCUMENTS, window=_LINES_BESIDE_CODE)
+    test_chunks = [chunk for chunk in ranking.chunks if chunk.kind == "test" and _is_program(chunk.path)]
+    tests = [] if intents.tests else chooser.choose(test_chunks, "test", _MAX_TESTS, window=_LINES_BESIDE_CODE)
+    docs = [] if intents.docs else chooser.choose(docs_chunks, "doc", _MAX_DOCUMENTS, window=_LINES_BESIDE_CODE)
 
     subject = explained.subject
     overviews = [document for document in docs if subject is not None and _is_about(document, subject)]
@@ -184,71 +180,6 @@ def _is_program(path: str) -> bool:
 def _is_about(document: FileEvidence, subject: Subject) -> bool:
     """Return whether a paragraph of a document has most of what a question is about."""
     return subject.share_of(subject.terms_in(paragraph_of(document))) >= _MIN_OVERVIEW
-
-
-class _Explanation(NamedTuple):
-    """Sentences that may answer a question for an explanation.
-
-    Attributes
-    ----------
-    stated
-        A sentence that is stated as the answer, if there is one.
-    lines
-        The sentences to show.
-    sentences
-        All sentences that may answer.
-    subject
-        What the question is about.
-    is_told_by_sentences
-        Whether sentences answer it better than definitions do.
-    """
-
-    stated: Finding | None = None
-    lines: Sequence[RelevantPassage] = ()
-    sentences: Sequence[AnsweringSentence] = ()
-    subject: Subject | None = None
-    is_told_by_sentences: bool = False
-
-
-def _explain(work: Work, texts: FileTexts, ranking: Ranking) -> _Explanation:
-    """Read a question for an explanation, such as why or how; nothing for another question."""
-    explanation = read_explanation(work.inquiry.question, ranking.idf)
-    if explanation is None:
-        return _Explanation()
-
-    answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
-    sentences = [
-        AnsweringSentence(candidate.file.target, candidate.file.path, candidate.begin_line, answer.score)
-        for answer in answers
-        for candidate in (answer.candidate,)
-    ]
-    return _Explanation(
-        stated=state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking),
-        lines=show_passages(texts, answers, explanation),
-        sentences=sentences,
-        subject=explanation.subject,
-        is_told_by_sentences=explanation.kind in _TOLD_BY_SENTENCES or is_personal(explanation),
-    )
-
-
-def _with_sentences(passages: Sequence[RelevantPassage], sentences: Sequence[RelevantPassage]) -> list[RelevantPassage]:
-    """Return passages, each definition with the first of some sentences in it; the best one in none comes last."""
-    completed = []
-    for passage in passages:
-        inside = next((sentence for sentence in sentences if _is_inside(sentence, passage)), None)
-        completed.append(replace(passage, sentence=inside))
-
-    outside = [sentence for sentence in sentences if not any(_is_inside(sentence, passage) for passage in passages)]
-    return [*completed[: PLACES - 1], outside[0]] if outside else completed
-
-
-def _is_inside(sentence: RelevantPassage, passage: RelevantPassage) -> bool:
-    is_same_file = _file_of(sentence) == _file_of(passage)
-    return is_same_file and passage.body[0] <= sentence.line <= passage.body[1]
-
-
-def _file_of(passage: RelevantPassage) -> tuple[str, str]:
-    return passage.evidence.repository, passage.evidence.path
 
 
 def _absent_words(work: Work, ranking: Ranking) -> tuple[str, ...]:
@@ -286,6 +217,26 @@ def _lead_first(chunks: list[RankedChunk], files: Sequence[RankedFile]) -> list[
         if first is not None:
             return [first, *(chunk for chunk in chunks if chunk is not first)]
     return chunks
+
+
+def _put_passage_first(chunks: Sequence[RankedChunk], best_lines: Sequence[RankedLines]) -> list[RankedChunk]:
+    """Put the chunks with lines of the first passage first, so that the first quote shows it."""
+    first = [chunk for chunk in chunks for lines in best_lines[:1] if _overlap(chunk, lines)]
+    return [*first, *(chunk for chunk in chunks if chunk not in first)]
+
+
+def _overlap(chunk: RankedChunk, lines: RankedLines) -> bool:
+    is_same_file = (chunk.target, chunk.path) == (lines.file.target, lines.file.path)
+    return is_same_file and chunk.begin_line <= lines.end_line and lines.begin_line <= chunk.end_line
+
+
+def _definitions_of(texts: FileTexts, best_lines: Sequence[RankedLines]) -> list[DefinitionExcerpt]:
+    """Return the first definitions among the best lines."""
+    return [
+        excerpt_of(texts, lines.file.target, lines.file.path, lines.definition, lines.score)
+        for lines in best_lines
+        if lines.definition is not None
+    ]
 
 
 def _is_weak(ranking: Ranking) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
-from sourcelight.engines.deepsearch.evidence.question_terms import matched_words
+from sourcelight.engines.deepsearch.evidence.question_terms import matched_words, terms_in
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant.files import ScoredFile
 from sourcelight.engines.deepsearch.evidence.relevant.lines import RankedLines
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
+from sourcelight.engines.deepsearch.source.paragraphs import comment_paragraphs, document_paragraphs
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -20,6 +22,9 @@ PLACES = 3
 
 _MAX_PER_FILE = 2
 """Maximum passages of one file."""
+
+_LINES_ABOVE = 60
+"""Lines above a passage that tell whether it begins in a comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +51,26 @@ class RelevantPassage:
     sentence: RelevantPassage | None = None
 
 
-def find_relevant(
-    texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], candidates: Sequence[RankedLines]
+def describe_lines(
+    texts: FileTexts, ranking: Ranking, weights: Mapping[str, float], selected: Sequence[RankedLines]
 ) -> list[RelevantPassage]:
-    """Return the best passages of some candidates, best first.
+    """Return selected definitions and lines as passages with their descriptions.
 
     Parameters
     ----------
     texts
         The files.
     ranking
-        The ranking that the candidates are from.
+        The ranking that they are from.
     weights
         Weights of the question's terms.
-    candidates
-        The definitions and lines that may be shown, best first.
+    selected
+        The definitions and lines to show, best first.
     """
-    return [_describe(texts, candidate, ranking, weights) for candidate in _select(candidates)]
+    return [_describe(texts, lines, ranking, weights) for lines in selected]
 
 
-def _select(candidates: Sequence[RankedLines]) -> list[RankedLines]:
+def select_lines(candidates: Sequence[RankedLines]) -> list[RankedLines]:
     """Return the best candidates, few of each file and no two that are alike."""
     selected: list[RankedLines] = []
     for candidate in candidates:
@@ -83,17 +88,35 @@ def _describe(
 ) -> RelevantPassage:
     """Return a passage as evidence: the head of a definition with its documentation, or its lines."""
     file, definition, score = candidate.file, candidate.definition, candidate.chunk.score
+    body = candidate.begin_line, candidate.end_line
     if definition is None:
         evidence = texts.evidence(file.target, file.path, candidate.begin_line, candidate.end_line, "body", score)
-        return RelevantPassage(evidence, "", "", matched_words(evidence.text, ranking, weights))
+        words = matched_words(evidence.text, ranking, weights)
+        return RelevantPassage(evidence, "", _prose_in(candidate), words, body=body)
 
     summary = first_sentence(file.lines, definition)
     start, end = _cited_lines(file, definition) if summary else (definition.line, definition.line)
     evidence = texts.evidence(file.target, file.path, start, end, "definition", score, (definition.name,))
     text = "\n".join(file.lines[definition.begin_line - 1 : definition.end_line])
     words = matched_words(text, ranking, weights)
-    body = candidate.begin_line, candidate.end_line
     return RelevantPassage(evidence, definition.name, summary, words, is_documentation=bool(summary), body=body)
+
+
+def _prose_in(candidate: RankedLines) -> str:
+    """Return the first sentence in some lines with a term of the question, of a comment if it is code; else nothing."""
+    file, begin_line = candidate.file, max(candidate.begin_line - _LINES_ABOVE, 1)
+    lines = file.lines[begin_line - 1 : candidate.end_line]
+    if candidate.chunk.kind == "docs":
+        paragraphs = document_paragraphs(file.path, lines)
+    else:
+        paragraphs = comment_paragraphs(lines, language_of(file.path))
+
+    for paragraph in paragraphs:
+        for sentence in paragraph.sentences:
+            is_inside = begin_line + sentence.begin_line - 1 >= candidate.begin_line
+            if is_inside and file.weights.keys() & terms_in(sentence.text):
+                return sentence.text
+    return ""
 
 
 def _cited_lines(file: ScoredFile, definition: Definition) -> tuple[int, int]:
