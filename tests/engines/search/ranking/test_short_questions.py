@@ -149,6 +149,27 @@ def test_the_sources_of_a_test_framework_are_code(path: str, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "kind"),
+    [
+        ("t/parser.t", "test"),
+        ("xt/style.pl", "test"),
+        ("lib/t.pm", "code"),
+        ("features/steps/pump.rb", "test"),
+        ("features/pump.feature", "test"),
+        ("src/features/pump.zig", "code"),
+        ("Sources/TankTests.swift", "test"),
+        ("src/TankTest.php", "test"),
+        ("src/tank_SUITE.erl", "test"),
+        ("src/Latest.php", "code"),
+        ("src/Traits/Test.php", "code"),
+        ("integration_tests/tank.go", "test"),
+    ],
+)
+def test_tests_of_all_languages_are_told_by_their_paths(path: str, kind: str) -> None:
+    assert kind_of(path) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
     [("pylintrc", "config"), ("home/vimrc", "config"), ("app/src", "code"), ("app/pylintrc.py", "code")],
 )
 def test_settings_without_an_extension_are_configuration(path: str, kind: str) -> None:

@@ -35,9 +35,11 @@ DIRECTORY = 0.5
 
 # Directories, by a name anywhere in the path.
 _TEST_FOLDER = re.compile(
-    r"(?:^|/)(?:tests?|testing|testdata|__tests__|specs?|fixtures|e2e|test-?suite)(?:/|$)", re.IGNORECASE
+    r"(?:^|/)(?:tests?|testing|testdata|__tests__|specs?|fixtures|e2e|test-?suite|x?t|features/(?:steps|support|step_\w+)"
+    r"|(?:unit|integration|functional|acceptance)[_-]?tests?)(?:/|$)",
+    re.IGNORECASE,
 )
-"""Directories of tests: `tests`, `src/testdata`, `web/__tests__`."""
+"""Directories of tests: `tests`, `src/testdata`, `web/__tests__`, `t` of Perl, `features/steps` of Cucumber."""
 
 _TEST_PROJECT = re.compile(r"(?:[._-][Tt]ests|\.(?:Test|Specs?)|[a-z](?:Tests?|Specs))(?:/|$)")
 """Directories of tests by the end of their name: `Tank.Tests`, `tank-tests`, `commonTest`. A library that helps to
@@ -65,9 +67,10 @@ _ASIDE_FOLDER = re.compile(
 
 # Files, by their name.
 _TEST_NAME = re.compile(
-    r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs)$"
+    r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs|groovy)$"
+    r"|[a-z\d](?:Test|Tests|Spec)\.(?:swift|php|hs|fs|vb|mm?)$|_SUITE\.erl$|\.(?:t|bats|phpt|vader|rakutest|feature)$"
 )
-"""Files of tests: `test_tank.py`, `conftest.py`, `tank_test.go`, `tank.spec.ts`, `TankTest.java`, `TankIT.kt`."""
+"""Files of tests: `test_tank.py`, `conftest.py`, `tank_test.go`, `tank.spec.ts`, `TankTest.java`, `tank.t`."""
 
 _GENERATED_NAME = re.compile(
     r"\.pb\.(?:go|cc|h)$|_pb2(?:_grpc)?\.pyi?$|\.min\.(?:js|css)$|\.map$|[._]generated\.|zz_generated|[._-]gen\.go$|"
