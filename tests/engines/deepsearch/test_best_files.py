@@ -54,6 +54,7 @@ FILES = {
         "pub fn wait_for_all(queue: &Queue) {\n    queue.wait();\n}\n\n#[cfg(test)]\nmod tests {\n"
         "    fn postponed_entries() {\n        wait_for_all(&entries());\n    }\n}\n"
     ),
+    "src/calendar/choices.py": "def parsed_early_choices(line):\n    return line.choices\n",
     "docs/guide.md": "# Guide\n\nThe report lists overdue invoices of all customers once a month.\n",
     "README.md": "# Calendar\n\nA calendar for teams.\n",
 }
@@ -96,6 +97,7 @@ def test_the_first_file_of_the_ranking_is_stated(calendar: LocalEngine, question
         "Which class reuses open connections?",  # two fit as well
         "Where is the password checked?",  # no file has it
         "Where does it look after postponed entries?",  # a test
+        "Where are early choices parsed?",  # the only name has what was parsed
     ],
 )
 def test_nothing_is_stated_of_a_place_without_a_lead(calendar: LocalEngine, question: str) -> None:

@@ -118,7 +118,9 @@ def _choose_definition(
         return None
 
     definitions = find_named_definitions(work, texts, description, question.noun)
-    candidates = with_documentation(texts, definitions, description)
+    verb = question.passive_verb
+    acting = [item for item in definitions if not verb or verb not in words_of_name(item.name)]
+    candidates = with_documentation(texts, acting, description)
     for fits in (_is_named_for, _is_documented_for):
         fitting = [item for item in candidates if fits(item, required)]
         if fitting:

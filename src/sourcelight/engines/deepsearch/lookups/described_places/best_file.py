@@ -225,6 +225,9 @@ def _measure_definition(file: ScoredFile, definition: Definition, measure: _Word
 
 def _fits(item: _Place, question: PlaceQuestion) -> bool:
     """Return whether a place is of the kind that a question asks for; a definition in it is a place of a file."""
+    verb = question.passive_verb
+    if verb and item.definition is not None and verb in words_of_name(item.definition.name):
+        return False
     if question.noun in {"file", "any"}:
         return True
     return item.definition is not None and is_of_noun(item.definition.kind, question.noun)

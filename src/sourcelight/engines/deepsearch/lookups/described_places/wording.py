@@ -129,6 +129,12 @@ class PlaceQuestion:
     clause: str = ""
     word: str = ""
 
+    @property
+    def passive_verb(self) -> str:
+        """The verb at the end of "where are options parsed", which isn't what `parsed_options` does; empty for none."""
+        last = self.text.rpartition(" ")[2].lower()
+        return last if self.noun in {"any", "function"} and last.endswith("ed") else ""
+
 
 def read_place_question(text: str) -> PlaceQuestion | None:
     """Read a question; None if it is for no place, or names what it asks for as history, a default or a number."""
