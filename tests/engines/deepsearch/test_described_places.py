@@ -96,7 +96,9 @@ def test_the_only_place_with_the_words_is_stated(shop: LocalEngine, question: st
     ],
 )
 def test_nothing_is_stated_without_the_only_place(shop: LocalEngine, question: str) -> None:
-    assert " is defined in " not in research(shop, question).text.split("\n\n")[0]
+    first = research(shop, question).text.split("\n\n")[0]
+    assert " is defined in " not in first
+    assert " is the only file " not in first
 
 
 @pytest.mark.parametrize(

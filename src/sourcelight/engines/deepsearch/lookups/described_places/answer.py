@@ -216,7 +216,9 @@ def _state_file(
         return state_beginning(texts, file.target, file.path, sentence)
 
     stated = file.by_path
-    if not stated or sum(stated <= other.by_path for other in files) > 1:
+    # Words of a body alone are no name: half of a description must be in the path as it is written.
+    is_half = 2 * len(stated & description.required) >= len(description.required)
+    if not stated or not is_half or sum(stated <= other.by_path for other in files) > 1:
         return None
     words = [code(word) for word in description.words_in(words_of_name(file.path.rpartition(".")[0]))]
     noun = "word" if len(words) == 1 else "words"
