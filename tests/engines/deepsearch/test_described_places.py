@@ -138,6 +138,7 @@ def test_words_are_compared_by_stem_initials_and_pairs() -> None:
     assert description.coverage(words_of_name("camelcase_decoder")) == {0, 4, 5}
     assert forms_of("normaliser") & forms_of("normalize")
     assert "tilde" in words_of_name("a leading ~/")
+    assert "dotenv" in words_of_name("reads .env files")
 
 
 def test_a_search_with_too_many_rows_ends_early(shop: LocalEngine) -> None:

@@ -57,6 +57,7 @@ _MIN_HEADER = 0.5
 """The share of a question's weight in the first comment of a file that is quoted."""
 _MAX_DEFINITIONS = 400
 """Definitions of all files that are compared."""
+_DECLARATIONS = (".pyi", ".d.ts", ".d.mts", ".d.cts")
 _KINDS_OF_CODE = frozenset({"code", "config"})
 
 
@@ -141,8 +142,8 @@ def _describe(work: Work, question: PlaceQuestion) -> Description | None:
 
 
 def _is_answer(path: str) -> bool:
-    """Return whether a file may be the place: not a test, an example, or something written for them."""
-    return rank_of(path) <= 1
+    """Return whether a file may be the place: not a test, an example, or declarations of what another file has."""
+    return rank_of(path) <= 1 and not path.endswith(_DECLARATIONS)
 
 
 def _lead_in_ranking(ranking: Ranking) -> tuple[str, float] | None:

@@ -198,8 +198,8 @@ def read_description(
 
 
 def with_tilde(text: str) -> str:
-    """Return a text with the word for the sign of a home directory."""
-    return re.sub(r"(?<!\w)~", " tilde ", text)
+    """Return a text with the words for the sign of a home directory, and for the files that are called `.env`."""
+    return re.sub(r"(?<![\w/])\.env\b", " dotenv ", re.sub(r"(?<!\w)~", " tilde ", text))
 
 
 def _is_concept(word: str, repository_words: frozenset[str]) -> bool:
