@@ -212,3 +212,38 @@ def bakery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
 )
 def test_a_commit_or_a_line_of_something_else_is_not_stated(bakery: LocalEngine, question: str, text: str) -> None:
     assert text not in lead_of(bakery, question).partition("Most relevant:")[0]
+
+
+@pytest.fixture(scope="module")
+def dairy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    root = tmp_path_factory.mktemp("dairy")
+    builder = RepositoryBuilder(root / "dairy")
+    builder.commit(
+        {
+            "rebar.config": (
+                '{deps, [{churn, "1.8.0"}]}.\n{post_hooks, [{"win32", run, "copy \\"%DIR%/bin\\" ./"}]}.\n'
+                '{profiles, [{test, [{deps, [{curd, "0.8.13"}]}]}]}.\n'
+            ),
+            "types/dairy.d.ts": "export interface Dairy {\n  milkLogger(app: string): void;\n}\n",
+            "lib/file.js": "class Sink {\n  constructor(file, maxLogSize) {\n    this.currentSize = 0;\n  }\n}\n",
+        },
+        "Start",
+    )
+    engine = open_engine([root], index=root / "index", workers=1)
+    yield engine
+    engine.close()
+
+
+def test_a_sign_of_comments_in_a_text_begins_none(dairy: LocalEngine) -> None:
+    assert "`curd` `0.8.13` (profile test)" in lead_of(dairy, "Does it depend on curd?")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("where's the milk logger", "dairy.d.ts"),
+        ("default max log size for the file sink?", "currentSize"),
+    ],
+)
+def test_a_value_or_a_place_of_something_near_is_not_stated(dairy: LocalEngine, question: str, text: str) -> None:
+    assert text not in lead_of(dairy, question).partition("Most relevant:")[0]

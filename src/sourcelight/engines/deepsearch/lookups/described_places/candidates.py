@@ -123,6 +123,8 @@ def _read_parsed(
         kind = str(row.get("symbol_kind") or "")
         if target is None or not name or not isinstance(line, int) or rank_of(path) > 1 or is_hidden_file(path):
             continue
+        if path.endswith(".d.ts"):
+            continue  # it declares what another file does
         if kind in _MEMBERS or not is_of_noun(kind, noun):
             continue
 
@@ -237,7 +239,8 @@ def _add_documentation(texts: FileTexts, candidate: PlaceCandidate, description:
     lines = texts.lines(candidate.target, candidate.path)
     definition = _whole_definition(texts, location)
     sentence = summary_of(lines, definition, language_of(candidate.path) or "")
-    words = [] if sentence is None else words_of_name(sentence.text)
+    # What a sentence links to is something else.
+    words = [] if sentence is None else words_of_name(re.sub(r"\{@link[^{}]{0,200}\}", " ", sentence.text))
     by_text = description.coverage(words, weak=False)
     return PlaceCandidate(
         candidate.target, candidate.path, candidate.by_name, candidate.by_surroundings, by_text, candidate.extra,

@@ -125,6 +125,8 @@ def _is_in_comment(text: str, offset: int) -> bool:
 _ERLANG_TOKEN = re.compile(
     r"\"(?:[^\"\\]|\\.)*\"|'[^'\n]*'|%[^\n]*|\{\s*(?P<key>[a-z]\w*)(?=\s*,)|[\[{]|[\]}]", re.DOTALL
 )
+_ERLANG_COMMENT = re.compile(r"(?P<text>\"(?:[^\"\\]|\\.)*\")|%.*")
+"""A comment, or a text that may have its sign."""
 _REBAR_ENTRY = re.compile(
     r"\{\s*(?P<name>[a-z]\w*)\s*,\s*(?:\"(?P<range>[~>=<]*\s*\d[^\"]*)\"|(?:\"[^\"]*\"\s*,\s*)?\{\s*(?:git|hg)\s*,\s*"
     r"\"[^\"]*\"(?:\s*,\s*(?:\{\s*(?:tag|branch|ref)\s*,\s*)?\"(?P<tag>[^\"]*)\")?)"
@@ -133,7 +135,7 @@ _REBAR_ENTRY = re.compile(
 
 def _rebar(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages of rebar3: with a range, or the tag, branch or commit of a repository; and their profile."""
-    manifest = _Lines([line.partition("%")[0] for line in lines])
+    manifest = _Lines([_ERLANG_COMMENT.sub(lambda match: match["text"] or "", line) for line in lines])
     paths = _KeyPaths()
     keys: list[str] = []
     for match in _ERLANG_TOKEN.finditer(manifest.text):

@@ -250,7 +250,9 @@ def _is_possible(request: ValueRequest, line: ValueLine, *, is_named: bool) -> b
     if last_part(line.value.strip("()")) == last_part(line.name):
         return False  # another name of the same thing
     is_alone = request.is_default and len(request.words) == 1 and not (is_named or request.setting)
-    if is_alone and _is_of_anything(line):
+    # What a thing has at the moment is no default.
+    is_current = not is_named and "current" in {part.lower() for part in parts_of(line.name)} - set(request.words)
+    if is_current or (is_alone and _is_of_anything(line)):
         return False
 
     is_variable = line.match is not None and not line.is_default
