@@ -207,7 +207,8 @@ def _definitions_in(
 
 def _may_be_stated(file: ScoredFile, definition: Definition) -> bool:
     """Return whether a definition may be a place: no test, and no type that only one function has."""
-    if is_of_test(definition):
+    # A container with signs of types is none: a grammar took a function of a class for one of its return type.
+    if is_of_test(definition) or any(sign in definition.container for sign in "*&<"):
         return False
     is_type = is_of_noun(definition.kind, "type")
     owner = definition.container.rpartition(".")[2]
