@@ -28,7 +28,7 @@ NAMES = ("src/a{}.py", "test/a{}.py", "vendor/x{}.go", "b{}_test.go", "d/{}.min.
 
 
 def text(chance: random.Random) -> str:
-    words = BEYOND_ASCII if chance.random() < 0.03 else WORDS
+    words = BEYOND_ASCII if chance.random() < 0.3 else WORDS
     lines = [" ".join(chance.choices(words, k=chance.randrange(5))) for _ in range(chance.randrange(6))]
     return "\n".join(lines) + chance.choice(("\n", "", "\r\n"))
 
@@ -79,10 +79,18 @@ def test_they_are_written_and_counted_as_arrays_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "is_few"),
-    [("lamp", True), ("lamp \x7f lamp", True), ("caf\u00e9 lamp", False), ("x" * (1 << 17) + " lamp", False)],
+    [
+        (b"lamp", True),
+        (b"lamp \x7f lamp", True),
+        ("\u00e9 lamp \U0001f600 lamp".encode(), True),
+        (b"\xe9 lamp", False),
+        (b"lamp \xe9", False),
+        (b"x" * (1 << 16) + b" lamp", True),
+        (b"x" * (1 << 18) + b" lamp", False),
+    ],
 )
-def test_an_unusual_line_is_left_to_arrays(tmp_path: Path, line: str, *, is_few: bool) -> None:
-    RepositoryBuilder(tmp_path / "src" / "tower").commit({"a.txt": f"{line}\n", "b.txt": "lamp\n"})
+def test_an_unusual_line_is_left_to_arrays(tmp_path: Path, line: bytes, *, is_few: bool) -> None:
+    RepositoryBuilder(tmp_path / "src" / "tower").commit({"a.txt": line + b"\n", "b.txt": b"lamp\n"})
     engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
     for _ in range(LISTS_UNMADE + 2):
         events = answer(engine, "lamp count:all")
@@ -96,3 +104,13 @@ def test_many_matches_are_left_to_arrays(tmp_path: Path, matches: int, *, is_few
     for _ in range(LISTS_UNMADE + 2):
         events = answer(engine, "lamp count:all")
     assert bool(few_of(events)) == is_few
+
+
+def test_copies_of_a_long_line_are_left_to_arrays(tmp_path: Path) -> None:
+    line = "x" * (1 << 16) + " lamp\n"
+    for name, copies in (("few", 2), ("many", 9)):
+        RepositoryBuilder(tmp_path / name / "tower").commit({f"{number}.txt": line for number in range(copies)})
+        engine = open_engine([tmp_path / name], index=tmp_path / f"index-{name}")
+        for _ in range(LISTS_UNMADE + 2):
+            events = answer(engine, "lamp count:all")
+        assert bool(few_of(events)) == (name == "few")

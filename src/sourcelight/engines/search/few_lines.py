@@ -24,7 +24,11 @@ MAX_SPANS = 160
 _MAX_ROWS = 2 * MAX_SPANS
 """Rows of all files: those with one content have equal rows."""
 
-_MAX_TEXT_BYTES = 1 << 16
+_MAX_TEXT_BYTES = 1 << 18
+"""Bytes of all rows, so that they are one event of the stream. A line of data may have hundreds of thousands."""
+
+_MAX_COUNTED_BYTES = 1 << 12
+"""Bytes of a line beyond ASCII whose code points are counted once more for each of its spans."""
 
 
 class _Tables:
@@ -51,8 +55,8 @@ def few_matches(
 ) -> FewMatches | None:
     """Return the matches of at most `MAX_SPANS` spans of selected files.
 
-    None if anything about them is unusual: a line that isn't ASCII, a span over several lines, much text. The blocks of
-    the spans have been checked.
+    None if anything about them is unusual: a line that isn't Unicode, a span over several lines, much text. The blocks
+    of the spans have been checked.
     """
     lists = corpus.made_path_lists
     if lists is None or not len(spans):
@@ -74,7 +78,8 @@ def few_matches(
     rows_by_file.sort(key=lambda item: item[0])
     numbers = [file for file, _ in rows_by_file]
     rows_of_files = [rows for _, rows in rows_by_file]
-    if sum(map(len, rows_of_files)) > _MAX_ROWS:
+    sizes = [len(row.text) for rows in rows_of_files for row in rows]
+    if len(sizes) > _MAX_ROWS or sum(sizes) > _MAX_TEXT_BYTES:
         return None
 
     file_base = tables.file_base
@@ -118,7 +123,11 @@ def _rows_by_document(corpus: Corpus, tables: _Tables, spans: Spans) -> dict[int
             line_start, line_end = ends[newline - 1] + 1, ends[newline]
             text = bytes(content[line_start:line_end])
             text_bytes += len(text)
-            if text_bytes > _MAX_TEXT_BYTES or not text.isascii():
+            if text_bytes > _MAX_TEXT_BYTES:
+                return None
+            # Code points are counted for each span from the start of its line.
+            is_ascii = text.isascii()
+            if not is_ascii and len(text) > _MAX_COUNTED_BYTES:
                 return None
             if offset >= document_end:
                 document = bisect_right(tables.doc_start, offset) - 1
@@ -130,6 +139,21 @@ def _rows_by_document(corpus: Corpus, tables: _Tables, spans: Spans) -> dict[int
 
         if not start < end <= line_end:
             return None
-        row.spans.append((start - line_start, end - start))
+        span: tuple[int, int] | None = start - line_start, end - start
+        if not is_ascii:
+            span = _in_code_points(text, start - line_start, end - line_start)
+        if span is None:
+            return None
+        row.spans.append(span)
 
     return rows_by_document
+
+
+def _in_code_points(line: bytes, start: int, end: int) -> tuple[int, int] | None:
+    """Return the start and the length of a span in code points; None for a line that isn't Unicode."""
+    try:
+        before, span = line[:start].decode(), line[start:end].decode()
+        line[end:].decode()
+    except UnicodeDecodeError:
+        return None
+    return len(before), len(span)

@@ -27,7 +27,7 @@ _SPLIT = b"\x7f"
 
 
 class FewRow(NamedTuple):
-    """A matched line in ASCII: its 0-based number, its text without the newline, and the start and length of spans."""
+    """A matched line: its 0-based number, its UTF-8 without the newline, and the start and length of spans."""
 
     number: int
     text: bytes
@@ -106,9 +106,9 @@ class FewMatches:
 
 def _texts(lines: Sequence[bytes]) -> list[bytes]:
     """Return the JSON text of each line, without quotes."""
-    texts = dump(_SEPARATOR.join([str(line, "ascii") for line in lines]))[1:-1].split(_SPLIT)
+    texts = dump(_SEPARATOR.join([str(line, "utf-8") for line in lines]))[1:-1].split(_SPLIT)
     if len(texts) != len(lines):
-        return [dump(str(line, "ascii"))[1:-1] for line in lines]
+        return [dump(str(line, "utf-8"))[1:-1] for line in lines]
     return texts
 
 
