@@ -27,6 +27,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "themes/dark/a.css": "a {}\n",
     "themes/dark/b.css": "a {}\n",
     "themes/light/a.css": "a {}\n",
+    **{f"pkgs/{name}/pubspec.yaml": f"name: {name}\n" for name in ("shelf", "router", "proxy")},
     "lib/publish.rb": "class UIState\n  def publish\n    RabbitMQ.send\n  end\nend\n",
 }
 
@@ -42,6 +43,7 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 @pytest.mark.parametrize(
     ("question", "start"),
     [
+        ("How many packages live under pkgs?", "**3** directories directly in `pkgs/` have a manifest of their own"),
         ("How many .py files are directly in src/core?", "**2** files in `src/core/*.py`"),
         ("How many py files right in src/core?", "**2** files in `src/core/*.py`"),
         ("How many tests (it blocks) are in spec/a_spec.lua?", "**1** test is defined in `spec/a_spec.lua`"),

@@ -275,6 +275,8 @@ def test_other_questions_are_not_about_needs(question: str) -> None:
         ("what's the peer dependency range for `focus-trap` in the core package?", "dependency", "focus-trap", "peer"),
         ("Which criterion versions are fine?", "dependency", "criterion", ""),
         ("what pulls in serde?", "dependency", "serde", ""),
+        ("is jwt pulled in directly?", "dependency", "jwt", "direct"),
+        ("is HikariCP needed to use this or only in the tests?", "dependency", "HikariCP", ""),
         ("which crate is only pulled in on unix", "needs", "unix", ""),
         ("what does loom_core depend on (not dev)?", "dependencies", "loom_core", ""),
         ("Which exact version of serde ends up in the lock file?", "dependency", "serde", ""),
@@ -359,3 +361,16 @@ def test_further_questions_are_read(question: str, asks: str) -> None:
     lookup = read_lookup(question)
     assert lookup is not None
     assert lookup.asks == asks
+
+
+def test_a_list_without_a_name_is_that_of_the_repository(tmp_path_factory: pytest.TempPathFactory) -> None:
+    files: dict[str | bytes, str | bytes | None] = {
+        "deps.edn": (
+            '{:deps {org.clojure/clojure {:mvn/version "1.11.2"}\n        camel-snake/camel {:mvn/version "0.4.3"}}\n'
+            ' :aliases {:test {:extra-deps {com.mchange/c3p0 {:mvn/version "0.10.0"}}}}}\n'
+        ),
+        "src/next/mill.clj": "(ns next.mill)\n",
+    }
+    engine = _open(tmp_path_factory, "next-mill", files)
+    lead = lead_of(engine, "what libraries does it need besides Clojure?")
+    assert lead.startswith("`deps.edn` lists at least 2 dependencies: `org.clojure/clojure` and `camel-snake/camel`")

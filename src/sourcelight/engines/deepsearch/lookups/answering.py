@@ -59,12 +59,7 @@ from sourcelight.engines.deepsearch.lookups.initial_values import (
     is_in_scope,
 )
 from sourcelight.engines.deepsearch.lookups.members import find_members, find_worded_members
-from sourcelight.engines.deepsearch.lookups.named_files import (
-    find_defining_line,
-    find_file_import,
-    find_file_imports,
-    find_line_author,
-)
+from sourcelight.engines.deepsearch.lookups.named_files import find_defining_line, find_imports, find_line_author
 from sourcelight.engines.deepsearch.lookups.project.answering import find_project, project_topic
 from sourcelight.engines.deepsearch.lookups.prose_values.answer import find_prose_value
 from sourcelight.engines.deepsearch.lookups.scoped_values.answer import (
@@ -380,13 +375,7 @@ _OF_MODULES = frozenset({"module", "modules", "namespace", "package"})
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
     "defining_line": lambda lookup, work, notes: find_defining_line(work, lookup.name, notes),
-    "imports": lambda lookup, work, _: (
-        find_file_imports(work, PathNames(work.inquiry), lookup.path)
-        if not lookup.name
-        else find_file_import(
-            work, PathNames(work.inquiry), lookup.path, lookup.name, is_absence_stated=lookup.asks != "use"
-        )
-    ),
+    "imports": find_imports,
     "dependency": find_package_answer,
     "field": _find_field,
     "worded_members": lambda lookup, work, notes: find_worded_members(work, lookup.name, notes),

@@ -23,12 +23,15 @@ from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at
+from sourcelight.engines.deepsearch.lookups.builds.answering import find_package_answer
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.definitions.search import (
     find_definitions,
     with_overloads,
 )
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.question.lookups import Lookup
 from sourcelight.engines.deepsearch.source.class_heads import C_FAMILY
 from sourcelight.engines.search import Target
 
@@ -147,6 +150,20 @@ def _read_imports(work: Work, paths: PathNames, texts: FileTexts, path: str) -> 
 
     modules = imports_in([(number, line.removeprefix("\ufeff")) for number, line in lines], language)
     return None if modules is None else _FileImports(target, file_path, language, modules)
+
+
+def find_imports(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+    """Return what a file imports; a name with a dot that no file has may be a package: "does next.jdbc depend on X"."""
+    paths = PathNames(work.inquiry)
+    if not lookup.name:
+        return find_file_imports(work, paths, lookup.path)
+
+    scope = paths.find(lookup.path)
+    if lookup.asks != "use" or "/" in lookup.path or (scope is not None and scope.is_file):
+        return find_file_import(work, paths, lookup.path, lookup.name, is_absence_stated=lookup.asks != "use")
+    is_own = is_repository(work, re.sub(r"[._]", "-", lookup.path.lower()))
+    asks = "listed" if re.search(r"\bdepends? ", work.inquiry.question, re.IGNORECASE) is not None else "use"
+    return find_package_answer(Lookup("dependency", lookup.name, "" if is_own else lookup.path, asks=asks), work, notes)
 
 
 def find_file_import(

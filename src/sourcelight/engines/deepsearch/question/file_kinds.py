@@ -43,6 +43,7 @@ _CUSTOMS: Mapping[str, Sequence[str]] = {
     rf"(?:workflow files|workflows(?= (?:use|run|call|install|contain|mention)\b)){_NO_PARTS}": (_WORKFLOWS,),
     rf"(?<=many )workflows{_NO_PARTS}": (_WORKFLOWS,),
     r"dockerfiles?(?: files?)?": ("Dockerfile", "Dockerfile.*", "*.Dockerfile", "*.dockerfile"),
+    r"gemfiles": ("Gemfile", "*.gemfile"),
     r"makefiles(?: files?)?": ("Makefile", "GNUmakefile", "makefile"),
     r"(?:rspec |jasmine |crystal )?spec files?": ("*_spec.*", "*.spec.*", "*Spec.*"),
     r"(?:common )?test suites?": ("*_SUITE.erl",),

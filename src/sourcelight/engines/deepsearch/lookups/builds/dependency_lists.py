@@ -76,7 +76,7 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     if not selected or (owner and not any(_requirements(manifest) for manifest in selected)):
         # A package of Emacs Lisp has no other manifest than the head of its file.
         names = [owner] if owner else sorted(work.inquiry.pins.short_names)[:1]
-        partial = _list_partly_read(work, texts, names[0], group, queries, notes) if names else None
+        partial = _list_partly_read(work, texts, names[0], group, queries, notes, is_top=not owner) if names else None
         if not selected or partial is not None:
             return partial
 
@@ -140,13 +140,18 @@ def _of_repository(work: Work, manifests: Sequence[Manifest]) -> list[Manifest]:
 
 
 def _list_partly_read(
-    work: Work, texts: FileTexts, owner: str, group: str, queries: list[str], notes: list[str]
+    work: Work, texts: FileTexts, owner: str, group: str, queries: list[str], notes: list[str], *, is_top: bool
 ) -> Finding | None:
-    """Return what the only manifest of an owner lists in a format of which more may be unread, such as a podspec."""
+    """Return what the only manifest of an owner lists in a format of which more may be unread, such as a podspec.
+
+    With `is_top`, one at the top that names no package is that of the repository.
+    """
     manifests = [
         manifest
         for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ)
-        if manifest.rank <= 1 and _is_of(manifest, owner) and manifest.requirements
+        if manifest.rank <= 1
+        and (_is_of(manifest, owner) or (is_top and not manifest.directory and _WITHOUT_NAME.search(manifest.path)))
+        and manifest.requirements
     ]
     if len(manifests) != 1:
         return None
@@ -156,6 +161,10 @@ def _list_partly_read(
     if not of_group:
         return None
     return _state_list(work, texts, manifests[0], of_group, group, queries, notes, is_least=True)
+
+
+_WITHOUT_NAME = re.compile(r"^deps\.edn$")
+"""A manifest of a format that names no package."""
 
 
 def _is_of(manifest: Manifest, owner: str) -> bool:

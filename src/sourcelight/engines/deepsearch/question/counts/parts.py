@@ -78,10 +78,14 @@ def _read_file_each(text: str, paths: QuestionPaths) -> FactRequest | None:
     return FactRequest("files", paths=(scope,), is_list=is_list, subject="" if is_of_files else match["noun"].lower())
 
 
+_SHORT_FORMS = {"comma": "cmd", "packa": "pkg", "appli": "app"}
+"""Short forms of words in names of directories, by the beginnings of the words."""
+
+
 def _is_folder_of(folder: str, noun: str) -> bool:
     """Return whether a directory is called as the things in it: `lib/reel` has other files than filters, too."""
     stem = noun.lower().replace("-", "").rstrip("s")[:5].removesuffix("i")
-    return stem == "modul" or stem in folder.lower() or (stem == "comma" and "cmd" in folder.lower())
+    return stem == "modul" or any(name in folder.lower() for name in (stem, _SHORT_FORMS.get(stem, stem)))
 
 
 _MANY = re.compile(

@@ -175,6 +175,9 @@ works
 _VAGUE_TAIL = frozenset(_VAGUE_TAIL_TEXT.split())
 
 
+_WORK = frozenset(["use", "using", "run", "running", "compile", "install"])
+
+
 def read_build_question(words: str) -> BuildQuestion | None:
     """Read a question without its repository names and its question mark; None for another one."""
     for kind, patterns in FIELDS:
@@ -248,6 +251,8 @@ def _of_package(asks: str, match: re.Match[str]) -> BuildQuestion | None:
     named_groups = [_OF_GROUP[word] for word in words if word in _OF_GROUP]
     tail = [word for word in re.findall(r"[\w./@+-]+", (groups.get("tail") or "").lower()) if word not in _VAGUE_TAIL]
     for word in tail:
+        if word in _WORK:
+            continue  # "needed to use this"
         if word in _OF_GROUP:
             named_groups.append(_OF_GROUP[word])
         elif not owner and re.fullmatch(NAME, word):

@@ -261,14 +261,12 @@ _ON_RUNTIME = (
     r"(?:(?:python|node|php|ruby)s? ?[\d.+x<>=]*|\d\.\d+)(?: versions?)?(?: (?:too|only|and (?:later|newer|up|older)))?"
 )
 _REPHRASED = (
-    # "Are there any runtime dependencies at all", "is it dependency-free"
     (
         rf"(?:are there|has it(?: got)?|does it have) (?:any|zero|no) (?P<list>{_LIST_NOUN})(?: at all)?",
         "does it have {list}",
     ),
     (r"is (?:it|this) (?:dependency[- ]free|free of dependencies)", "does it have dependencies"),
     (rf"any dependency on (?P<name>{_MARKED_NAME})", "is there a dependency on {name}"),
-    # "Is X a direct or an indirect dependency", "is X direct or transitive"
     (
         (
             rf"is (?P<name>{_MARKED_NAME}) (?:an? )?(?:direct|declared)(?: dependency)?,? or (?:is it )?(?:an? |only )*"
@@ -292,6 +290,10 @@ _REPHRASED = (
         rf"is (?P<name>{_MARKED_NAME}) (?:pinned|fixed)(?: (?:to|at) (?:an? )?(?:(?:exact|specific|fixed) )?version)?",
         "which version of {name} is used",
     ),
+    (
+        rf"is (?P<name>{_MARKED_NAME}) (?:pulled in|used|needed|required|listed) directly",
+        "is {name} a direct dependency",
+    ),
     # "Which zstd library is in go.mod"
     (
         rf"(?:which|what) (?P<name>{_MARKED_NAME}) {_PACKAGE_NOUN} is in (?:the )?(?P<file>[\w./-]+)",
@@ -301,7 +303,6 @@ _REPHRASED = (
         rf"what does (?:the )?lock[- ]?file (?:say about|have for|pin for) (?P<name>{_MARKED_NAME})",
         "which version of {name} is in the lock file",
     ),
-    # "What is the peer dependency range for X in the Y package"
     (
         rf"{_RANGE_OF} (?P<name>{_MARKED_NAME}) (?:in|of) (?:the )?(?P<owner>[\w@./-]+){_HOLDER}",
         "which version of {name} does the {owner} package list{group}",
