@@ -43,11 +43,15 @@ from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
-_MIN_SHARE, _MIN_SUM = 0.35, 0.75
+_MIN_SHARE, _MIN_SUM = 0.45, 0.85
 """The share of a question's weight in the best definition, and the sum of its lead and of twice the file's lead.
 
-Questions about half of 61 repositories chose them; `docs/design/deepsearch.md` has what they give for the other half.
+`docs/design/deepsearch.md` says what they give for questions that chose them, and for others.
 """
+_MIN_DEFINITION = 0.5
+"""The share of a question's weight in a definition that is stated as the place, rather than its file."""
+_MAX_HEAD_LINES = 40
+"""Lines of a definition above its name; with more, a grammar was misled, and the comment there is of something else."""
 _RANKING_FACTOR = 2.0
 """Factor of a file's lead in the ranking: it is the better witness of the two."""
 _LIGHT_FACTOR = 0.5
@@ -207,8 +211,10 @@ def _definitions_in(
 
 def _may_be_stated(file: ScoredFile, definition: Definition) -> bool:
     """Return whether a definition may be a place: no test, and no type that only one function has."""
+    if is_of_test(definition) or definition.line - definition.begin_line > _MAX_HEAD_LINES:
+        return False
     # A container with signs of types is none: a grammar took a function of a class for one of its return type.
-    if is_of_test(definition) or any(sign in definition.container for sign in "*&<"):
+    if any(sign in definition.container for sign in "*&<"):
         return False
     is_type = is_of_noun(definition.kind, "type")
     owner = definition.container.rpartition(".")[2]
@@ -251,7 +257,8 @@ def _state(
 ) -> Finding | None:  # fmt: skip
     """Write a sentence about the best of some places of one file; None if none can be written."""
     best = scored[0]
-    if best.definition is not None and ranked_first is not None and ranked_first.name == best.definition.name:
+    is_first = best.definition is not None and ranked_first is not None and ranked_first.name == best.definition.name
+    if best.definition is not None and is_first and best.share >= _MIN_DEFINITION:
         location = DefinitionLocation(best.file.target, best.file.path, best.definition)
         sentence = documentation_at(texts, location)
         if sentence is not None and _turns_around(sentence.text, question.text, measure.description):

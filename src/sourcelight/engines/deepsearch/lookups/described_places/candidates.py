@@ -217,8 +217,8 @@ def is_of_noun(kind: str, noun: str) -> bool:
 
 def is_of_test(definition: Definition) -> bool:
     """Return whether a definition is one of a test in a file of code, as modules of Rust have them."""
-    containers = re.split(r"\W+", definition.container.lower())
-    return bool(_OF_TESTS.intersection(containers)) or definition.name.lower().startswith("test_")
+    words = re.split(r"\W+", f"{definition.container} {definition.name}".lower())
+    return bool(_OF_TESTS.intersection(words)) or definition.name.lower().startswith("test_")
 
 
 def with_documentation(
