@@ -94,6 +94,7 @@ def count_parts(work: Work, fact: Fact) -> Fact | None:
 _HELPERS_TEXT = """
 index mod __init__ init main lib readme util utils utility common base shared helper helpers types type constants
 abstract all package default kustomization license changelog gitkeep gitignore conftest setup registry loader test tests
+package-info module-info
 """
 _HELPERS = frozenset(_HELPERS_TEXT.split())
 """Stems of files beside those of the things that a directory has."""

@@ -233,7 +233,7 @@ def _is_text(path: str) -> bool:
     """Return whether a file has prose or locked packages, and no code."""
     is_document = DOCUMENTS.search(path) is not None or language_of(path) in _PROSE_LANGUAGES
     # A program may be listed in a text: CMake's lists and requirements of Python are code here.
-    is_list = re.search(r"(?:^|/)(?:CMakeLists|(?:[\w-]*)requirements[\w-]*)\.txt$", path, re.IGNORECASE) is not None
+    is_list = re.search(r"(?:^|/)(?:CMakeLists|[\w.-]*requirements[\w-]*)\.txt$", path, re.IGNORECASE) is not None
     return (is_document and not is_list) or _TEXTS.search(path) is not None or _LOCKS.search(path) is not None
 
 

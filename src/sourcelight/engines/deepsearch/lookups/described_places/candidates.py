@@ -18,7 +18,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.documentation import sum
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, words_of_name
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
-from sourcelight.engines.deepsearch.source.comments import has_prose_marks
+from sourcelight.engines.deepsearch.source.comments import has_prose_marks, prose_lines
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS, lines_of_code
 from sourcelight.engines.deepsearch.source.paragraphs import Sentence, comment_paragraphs
 from sourcelight.engines.search import Target
@@ -328,11 +328,24 @@ def header_of(texts: FileTexts, target: Target, path: str) -> Sentence | None:
     language = language_of(path) or ""
     if not has_prose_marks(language):
         return None
-    for paragraph in comment_paragraphs(texts.lines(target, path)[:_HEADER_LINES], language):
+    lines = texts.lines(target, path)[:_HEADER_LINES]
+    for paragraph in comment_paragraphs(lines, language):
         sentence = paragraph.sentences[0] if paragraph.sentences else None
         if sentence is not None and _BOILERPLATE.search(sentence.text) is None and not paragraph.is_trailing:
-            return sentence
+            # A comment below the head of a definition is about that definition.
+            prose_numbers = {line.number for line in prose_lines(lines, language)}
+            above = enumerate(lines[: sentence.begin_line - 1], 1)
+            code_above = [line for number, line in above if number not in prose_numbers]
+            return sentence if all(map(_OPENS_FILE.match, code_above)) else None
     return None
+
+
+_OPENS_FILE = re.compile(
+    r"\W*$|\s*[#/*;%\"'<({-]*\s*(?:package|namespace|module|ns|in-package|library|defmodule|use|using|import|from|require"
+    r"|include|\?php|!|pragma|define|ifndef|extern|local|export|open)\b",
+    re.IGNORECASE,
+)
+"""A line that may precede the first comment of a file: marks alone, `package gate`, `(ns gate`, `#!/bin/sh`."""
 
 
 _BOILERPLATE = re.compile(

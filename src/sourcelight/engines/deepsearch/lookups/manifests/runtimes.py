@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.nested_formats import join
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import without_comments
 
 MANIFESTS = (
-    r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w-]*requirements[\w.-]*\.(txt|in)|requirements/[\w.-]+\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
+    r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w.-]*requirements[\w.-]*\.(txt|in)|requirements/[\w.-]+\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
     r"|composer\.json|[\w.-]+\.gemspec|Gemfile|pom\.xml|build\.gradle(\.kts)?|Package(@swift-[\d.]+)?\.swift|mix\.exs|[\w.-]+\.cabal|pubspec\.ya?ml|DESCRIPTION|cpanfile"
     r"|[\w.-]+\.(cs|fs|vb)proj|Directory\.(Packages|Build)\.(props|targets)|build\.zig\.zon|[\w.-]+\.rockspec|build\.sbt)$"
 )
