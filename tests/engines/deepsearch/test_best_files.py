@@ -97,6 +97,7 @@ def test_the_first_file_of_the_ranking_is_stated(calendar: LocalEngine, question
         "Which class reuses open connections?",  # two fit as well
         "Where is the password checked?",  # no file has it
         "Where does it look after postponed entries?",  # a test
+        "where does it load .env files",  # one word of two
         "Where are early choices parsed?",  # the only name has what was parsed
     ],
 )

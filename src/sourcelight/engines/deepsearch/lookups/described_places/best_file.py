@@ -50,6 +50,8 @@ _MIN_SHARE, _MIN_SUM = 0.45, 0.85
 """
 _MIN_DEFINITION = 0.5
 """The share of a question's weight in a definition that is stated as the place, rather than its file."""
+_MIN_OF_TWO = 0.95
+"""The share of a question's weight in the best definition if the question has two words."""
 _MAX_HEAD_LINES = 40
 """Lines of a definition above its name; with more, a grammar was misled, and the comment there is of something else."""
 _RANKING_FACTOR = 2.0
@@ -128,7 +130,9 @@ def find_best_file(
     of_file = [item for item in scored if item.file is visible[0]]
     rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     fitting = [item for item in of_file if _fits(item, question)]
-    if not fitting or not _is_clear(fitting[0].share, rival, margin):
+    # One of two words is none of what is sought: "where does it read .env files" is no question for any reader.
+    has_both = len(description.concepts) > _MIN_CONCEPTS or (bool(fitting) and fitting[0].share >= _MIN_OF_TWO)
+    if not fitting or not has_both or not _is_clear(fitting[0].share, rival, margin):
         return None
     ranked_first = _first_in(visible[0], candidates, question)
     return _state(work, texts, question, measure, fitting, ranked_first)
