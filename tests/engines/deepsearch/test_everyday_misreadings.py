@@ -224,6 +224,7 @@ def dairy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
                 '{deps, [{churn, "1.8.0"}]}.\n{post_hooks, [{"win32", run, "copy \\"%DIR%/bin\\" ./"}]}.\n'
                 '{profiles, [{test, [{deps, [{curd, "0.8.13"}]}]}]}.\n'
             ),
+            "Churn.swift": "func turn() {\n  let resolver = Resolver()\n}\n",
             "types/dairy.d.ts": "export interface Dairy {\n  milkLogger(app: string): void;\n}\n",
             "lib/file.js": "class Sink {\n  constructor(file, maxLogSize) {\n    this.currentSize = 0;\n  }\n}\n",
         },
@@ -242,6 +243,7 @@ def test_a_sign_of_comments_in_a_text_begins_none(dairy: LocalEngine) -> None:
     ("question", "text"),
     [
         ("where's the milk logger", "dairy.d.ts"),
+        ("which file implements the resolver", "Churn.swift"),
         ("default max log size for the file sink?", "currentSize"),
     ],
 )

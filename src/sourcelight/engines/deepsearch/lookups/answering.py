@@ -209,7 +209,7 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
 
 
 _WHICH_FILE = re.compile(r"\W*(?:in )?(?:which|what) (?:source )?(?:file|module)\b", re.IGNORECASE)
-_OF_OWNERS = frozenset({"field", "property", "enummember", "key", "parameter", "variable"})
+_OF_OWNERS = frozenset({"constant", "field", "property", "enummember", "key", "parameter", "variable"})
 """Kinds of what belongs to something else, which no file is about."""
 
 
