@@ -354,6 +354,33 @@ def test_a_file_that_is_cut_with_a_notice_is_read_to_its_end() -> None:
     assert frame.attrs["status"] == "complete"
 
 
+DIFFS = schema("repos", "pattern", repos="array", pattern="string")
+REVISIONS = schema("repo", "base", "head", repo="string", base="string", head="string")
+HUNK = "@@ -0,0 +1 @@\n+lift the gate\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "lines"),
+    [("rate limit exceeded, try again", 0), ("unknown revision or path not in the working tree", 1)],
+)
+def test_a_commit_is_compared_with_nothing_only_if_it_has_no_parent(error: str, lines: int) -> None:
+    """After another error, all lines of the repository would count as added by this commit."""
+    commit = {"repo": "r", "oid": "a" * 40, "committerDate": "2026-01-01T00:00:00Z", "subject": "s", "filesLeftOut": 1}
+    service = service_of("diff_search", DIFFS, lambda _: typed({"results": [{**commit, "files": []}]}))
+
+    def compare(arguments: dict[str, Any]) -> Any:
+        if arguments["base"].endswith("~1"):
+            return text(error, error=True)
+        return typed({"fileDiffs": [{"newPath": "gate.py", "patch": HUNK}]})
+
+    service.tools = {**service.tools, "compare_revisions": (REVISIONS, compare)}
+    with service.running() as url, sl.connect(url, "t") as client:
+        answer = _call(client, "diff_search", repos=["r"], pattern="gate")
+    assert answer.table.num_rows == lines
+    assert answer.complete == (lines > 0)
+    assert (error in " ".join(answer.notices)) == (lines == 0)
+
+
 COMMITS = schema("repos", repos="array", after="string", before="string", count={"type": "integer", "maximum": 4})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -21,6 +22,9 @@ from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.commits import WHOLE_PATCHES
 
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files
+
+_NO_REVISION = re.compile(r"\brevisions?\b|\bbad object\b|ambiguous argument|does(?:n't| not) exist|~1", re.IGNORECASE)
+"""Words of an error about a revision that isn't there: `unknown revision or path`, `bad object`."""
 
 
 async def diff_search(request: ToolRequest) -> ToolResult:
@@ -114,7 +118,11 @@ async def _compare_with_parent(request: ToolRequest, entry: Entry) -> Comparison
     arguments = {"repo": entry["repo"], "head": oid}
     try:
         return await read_comparison(request, {**arguments, "base": f"{oid}~1"})
-    except (RevisionNotFound, ToolError):  # a first commit has no parent to compare with
+    except (RevisionNotFound, ToolError) as exc:
+        # A first commit has no parent to compare with. After any other error, a comparison with nothing would report
+        # all lines of the repository as added by this commit.
+        if not isinstance(exc, RevisionNotFound) and _NO_REVISION.search(str(exc)) is None:
+            raise
         return await read_comparison(request, {**arguments, "base": _EMPTY_TREE})
 
 
