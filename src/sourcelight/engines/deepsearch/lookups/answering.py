@@ -81,7 +81,7 @@ _PLAIN_WORD = re.compile(r"[a-z]+")
 _SET_ONCE = re.compile(r" is set to `+ ?(?![\w.:]+\()(?!.*; other lines of the file set it)")
 """The beginning of a value that isn't made by a call, where no other line of the file sets one."""
 _SCOPE = re.compile(r"^[gbtw]:(?=[A-Za-z_]\w*$)")
-_OF_TEMPLATE = re.compile(r" is (?:set to )?`+ ?[\"']?(?:\{\{[^`]*\}\}|<%=?[^`]*%>)[\"']? ?`+, in ")
+_OF_TEMPLATE = re.compile(r" is (?:set to )?`+ ?[\"']?(?:\{\{-? ?[.$\w]*[A-Za-z_][^`]*\}\}|<%=?[^`]*%>)[\"']? ?`+, in ")
 """A value that is filled in when a template is rendered."""
 _WITHOUT_VALUE = re.compile(r"`[^`]+` has no |No |`[^`]+` is defined in ")
 

@@ -125,8 +125,8 @@ def _is_in_comment(text: str, offset: int) -> bool:
 _ERLANG_TOKEN = re.compile(
     r"\"(?:[^\"\\]|\\.)*\"|'[^'\n]*'|%[^\n]*|\{\s*(?P<key>[a-z]\w*)(?=\s*,)|[\[{]|[\]}]", re.DOTALL
 )
-_ERLANG_COMMENT = re.compile(r"(?P<text>\"(?:[^\"\\]|\\.)*\")|%.*")
-"""A comment, or a text that may have its sign."""
+_ERLANG_COMMENT = re.compile(r"(?P<text>\"(?:[^\"\\]|\\.)*+(?:\"|\\?$))|%.*")
+"""A comment, or a text that may have its sign. A text without an end takes the line, so that no sign is read twice."""
 _REBAR_ENTRY = re.compile(
     r"\{\s*(?P<name>[a-z]\w*)\s*,\s*(?:\"(?P<range>[~>=<]*\s*\d[^\"]*)\"|(?:\"[^\"]*\"\s*,\s*)?\{\s*(?:git|hg)\s*,\s*"
     r"\"[^\"]*\"(?:\s*,\s*(?:\{\s*(?:tag|branch|ref)\s*,\s*)?\"(?P<tag>[^\"]*)\")?)"
