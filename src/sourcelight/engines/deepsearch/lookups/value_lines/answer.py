@@ -1,4 +1,8 @@
-"""Answer a question for a value by the only line that covers all of its words, and whose value is of its kind."""
+"""Answer a question for a value by the only line that covers all of its words, and whose value is of its kind.
+
+The order of trial: a line that the words describe, unless a shell sets its value once more; the default that a document
+states, if no code contradicts it; the default of the only parameter that is measured in the requested unit.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,14 @@ from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequ
 from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by
 from sourcelight.engines.deepsearch.markdown import inline
 
-_MAX_QUOTE, _ABOVE, _BELOW = 160, 14, 30
-"""Characters of a quoted text, and lines above and below a value that may have its texts."""
+_MAX_QUOTE = 160
+"""Characters of a quoted text."""
+
+_ABOVE, _BELOW = 14, 30
+"""Lines above and below a value that may have its texts."""
+
+_ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)
+"""A choice in a question: "is it red or blue"."""
 
 
 def find_described_value(work: Work) -> Finding | None:
@@ -37,20 +47,15 @@ def find_described_value(work: Work) -> Finding | None:
     notes: list[str] = []
     texts = work.texts
     lines = find_value_lines(work, texts, request, queries, notes)
-    fitting = [fit for line in _with_aliases(lines) if (fit := fit_line(request, line)) is not None]
-    best = [] if _is_repeated(work.inquiry.words, request, best := _best(fitting)) else best
-    if best and not best[0].is_named:
-        # "How many requests are pipelined": a line about pipelining is meant rather than one about requests.
-        verbs = frozenset().union(*(verbs_in(request, line) for line in lines))
-        best = [] if verbs - best[0].verbs or (_is_short(request) and not best[0].verbs) else best
+    fitting = [fit for line in _resolve_constants(lines) if (fit := fit_line(request, line)) is not None]
+    best = _fits_of_best_value(fitting)
+    if _is_repeated(work.inquiry.words, request, best) or _misses_verb(request, lines, best):
+        best = []
 
     matches = [line.match for line in lines if line.match is not None]
     if not best or (best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)):
         return _find_documented(work, request, lines, queries, notes)
     return _state(work, texts, best, queries, notes)
-
-
-_ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)
 
 
 def _is_repeated(question: str, request: ValueRequest, best: Sequence[ValueFit]) -> bool:
@@ -80,12 +85,19 @@ def _find_documented(
     return find_measured_default(work, work.texts, question, queries, notes)
 
 
-def _is_short(request: ValueRequest) -> bool:
-    """Return whether a question has one word, beside a verb that says which thing is meant."""
-    return bool(request.verbs) and not request.setting and len(request.words) == 1
+def _misses_verb(request: ValueRequest, lines: Sequence[ValueLine], best: Sequence[ValueFit]) -> bool:
+    """Return whether the verb of a question points at another line, or is all that says which thing is meant.
+
+    "How many requests are pipelined" means a line about pipelining rather than one about requests.
+    """
+    if not best or best[0].is_named:
+        return False
+    verbs_of_lines = frozenset().union(*(verbs_in(request, line) for line in lines))
+    has_one_word = bool(request.verbs) and not request.setting and len(request.words) == 1
+    return bool(verbs_of_lines - best[0].verbs) or (has_one_word and not best[0].verbs)
 
 
-def _with_aliases(lines: Sequence[ValueLine]) -> list[ValueLine]:
+def _resolve_constants(lines: Sequence[ValueLine]) -> list[ValueLine]:
     """Return lines without options whose value is a constant of another line, which gets their texts."""
     by_name: dict[str, list[ValueLine]] = {}
     for line in lines:
@@ -103,7 +115,7 @@ def _with_aliases(lines: Sequence[ValueLine]) -> list[ValueLine]:
     return remaining
 
 
-def _best(fits: Sequence[ValueFit]) -> list[ValueFit]:
+def _fits_of_best_value(fits: Sequence[ValueFit]) -> list[ValueFit]:
     """Return the fits of the best value; none if another value may be meant as well."""
     candidates = [fit for fit in fits if fit.is_candidate]
     # A name in the question is meant before all that its words describe.
@@ -111,7 +123,7 @@ def _best(fits: Sequence[ValueFit]) -> list[ValueFit]:
     if not pool:
         return []
 
-    best = max(pool, key=lambda fit: (len(fit.covered), fit.weight, -fit.spread, -fit.extras, -fit.keys))
+    best = max(pool, key=lambda fit: fit.quality)
     rivals = [fit for fit in fits if (fit.is_named or not best.is_named) and fit.is_rival_of(best)]
     if rivals:
         return [best, *rivals] if _are_of_defaults([best, *rivals]) else []

@@ -56,6 +56,11 @@ class ValueFit:
         """The value without quotation marks, in lower case."""
         return self.line.value.strip("\"'`").casefold()
 
+    @property
+    def quality(self) -> tuple[int, float, int, int, int]:
+        """The key of the best fit: most words, best covered, with the fewest parts that the question lacks."""
+        return len(self.covered), self.weight, -self.spread, -self.extras, -self.keys
+
     def is_rival_of(self, best: ValueFit) -> bool:
         """Return whether a line may be meant as well as the best one: it lacks no word, or one of a comment alone."""
         lacking = best.covered - self.covered
