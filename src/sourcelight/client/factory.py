@@ -311,11 +311,11 @@ async def _open_embedded(  # noqa: PLR0913 - those of `open`
         )
         engine.embedder = embedder
         # A small index is built at once: a search that had to read files directly would be slower than the build.
-        is_small = engine.index_takes_a_moment() if index_small else engine.is_indexed()
+        builds_now = engine.index_takes_a_moment() if index_small else engine.is_indexed()
         build_more = partial(_build_more, engine) if background_index else _build_nothing
         # The user of a notebook can wait for an index and interrupt it; a client of a service can't.
         engine.indexing.wait_s = math.inf
-        if is_small:
+        if builds_now:
             engine.update(progress=state.update, cancellation=cancellation)
             build_more()
         else:

@@ -1,6 +1,6 @@
 """The interface between a client and its backend: engines in this process, or a service.
 
-The port stands on the lowest floor, so that backends can promise it without knowing a client.
+It lives in `core` and imports no client, so that every backend can implement it.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Backend(Protocol):
         -------
         pyarrow.Table or None
             The columns `by`, ``matches`` and ``files``; None: this backend has to stream the matches to count them.
-            The metadata of an incomplete count have `batches.results.COUNT_SKIPPED`.
+            The metadata of an incomplete count has `batches.results.COUNT_SKIPPED`.
         """
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:

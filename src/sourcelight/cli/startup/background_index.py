@@ -116,12 +116,13 @@ def leave_index(engine: LocalEngine) -> None:
     except _Busy:
         return
 
-    if name == _name_of_missing(engine) and age_s < RETRY_S:
+    if name == _digest_of_missing(engine) and age_s < RETRY_S:
         say(f"still without an index: {reason or 'it could not be built'}; `sourcelight index` tries again")
         return
 
     from sourcelight.engines.storage import worker_pool
 
+    # The process takes the lock again, and ends at once if another one was faster.
     mode = "worktree" if engine.worktree else "committed"
     subprocess.Popen(
         [*worker_pool.python_command(MODULE), mode, *engine.catalog.paths],
@@ -156,7 +157,7 @@ def main() -> None:
             reason = next((f"{name}: {text}" for name, text in sorted(report.failures.items())), "")
 
         if not engine.is_indexed():
-            file.write(f"{_name_of_missing(engine)}\n{one_line(reason, _MAX_REASON_CHARS)}".encode())
+            file.write(f"{_digest_of_missing(engine)}\n{one_line(reason, _MAX_REASON_CHARS)}".encode())
 
 
 class _Busy(Exception):
@@ -176,8 +177,8 @@ def _note_beside(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}-background")
 
 
-def _name_of_missing(engine: LocalEngine) -> str:
-    """Return a name for the repositories without an index, at their commits."""
+def _digest_of_missing(engine: LocalEngine) -> str:
+    """Return a hash of the repositories without an index and their commits."""
     targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
     missing = sorted(
         f"{target.repository.key} {target.commit}" for target in targets if not engine.store.is_current(target)

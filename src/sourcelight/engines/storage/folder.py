@@ -93,7 +93,7 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory"
     if isinstance(error, OSError) and error.strerror:
-        is_full = error.errno in _FULL  # no place of this machine is named: callers read it
+        is_full = error.errno in _FULL  # no path: remote callers read this text
         if is_full:
             return f"no room left on the disk ({error.strerror})"
         return error.strerror
@@ -183,7 +183,7 @@ class IndexFolder(Generic[M]):
     """Name of the contents, for error messages."""
 
     SYNC_NAMES: ClassVar[bool] = False
-    """Whether new names must be on disk before and after the manifest is: for what takes long to build again.
+    """Whether the directory is synced before and after the manifest is written: for contents that take long to build.
 
     Without it, a power cut can leave a manifest whose files are missing; the index is then built again.
     """

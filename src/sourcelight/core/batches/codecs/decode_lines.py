@@ -27,9 +27,9 @@ from sourcelight.core.batches.records import WireLine, WireRecord
 
 
 class _MatchedLines(NamedTuple):
-    """Matched lines of several files, each with as many of the spans, which follow each other, as `counts` says.
+    """Matched lines of several files, and the spans of all lines, one line after the other.
 
-    Numbers count from 0. Spans are in code points of their line.
+    `counts` has the number of spans of each line. Line numbers are 0-based. Spans are in code points of their line.
     """
 
     texts: list[str]

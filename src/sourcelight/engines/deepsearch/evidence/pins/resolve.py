@@ -25,7 +25,10 @@ _FORKS_TOO = "fork:yes archived:yes"
 
 
 def pin_filters(filters: str, context: ToolContext, named_scope: NamedScope | None = None) -> Pins:
-    """Pin the repositories of `filters`, those `named_scope` alone if any are, local or remote; raises as `pin`."""
+    """Pin the repositories of `filters`, local or remote ones; only those in `named_scope`, if it has any.
+
+    Raises the errors of `pin`.
+    """
     named_scope = named_scope or NamedScope()
     result = run_step("pin", StepRequest(filters=filters, named_scope=named_scope), context)
     if result is None:
