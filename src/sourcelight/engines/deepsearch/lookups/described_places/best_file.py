@@ -49,7 +49,9 @@ _MIN_SHARE, _MIN_SUM = 0.45, 0.85
 `docs/design/deepsearch.md` says what they give for questions that chose them, and for others.
 """
 _MIN_DEFINITION = 0.5
-"""The share of a question's weight in a definition that is stated as the place, rather than its file."""
+"""The share of a question's weight in a definition that is stated."""
+_MIN_OWN = 0.35
+"""The part of it that its name and documentation have, without the names around it."""
 _MIN_OF_TWO = 0.95
 """The share of a question's weight in the best definition if the question has two words."""
 _MAX_HEAD_LINES = 40
@@ -262,7 +264,7 @@ def _state(
     """Write a sentence about the best of some places of one file; None if none can be written."""
     best = scored[0]
     is_first = best.definition is not None and ranked_first is not None and ranked_first.name == best.definition.name
-    if best.definition is not None and is_first and best.share >= _MIN_DEFINITION:
+    if best.definition is not None and is_first and best.share >= _MIN_DEFINITION and best.own_share >= _MIN_OWN:
         location = DefinitionLocation(best.file.target, best.file.path, best.definition)
         sentence = documentation_at(texts, location)
         if sentence is not None and _turns_around(sentence.text, question.text, measure.description):
@@ -275,8 +277,9 @@ def _state(
     if best.definition is None and header is not None and measure.share([], words_of_name(header.text)) >= _MIN_HEADER:
         return state_beginning(texts, best.file.target, best.file.path, header)
 
-    definitions = [ranked_first, *(item.definition for item in scored)]
-    by_name = {definition.name: definition for definition in reversed(definitions) if definition is not None}
+    # Definitions with few of the words prove nothing: the file may be another one's neighbor.
+    strong = [item.definition for item in scored if item.definition is not None and item.own_share >= _MIN_DEFINITION]
+    by_name = {definition.name: definition for definition in reversed(strong)}
     locations = [DefinitionLocation(best.file.target, best.file.path, item) for item in reversed(by_name.values())]
     if len(locations) == 1 and question.noun == "any":
         return state_place(work, texts, locations[0])
