@@ -45,7 +45,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "lines",
         "The cited line of the manifest has the version. Other manifests follow below.",
         INSTEAD_OF_SENTENCE,
-        ("fields.find_runtime", "fields._find_sdk"),
+        ("runtimes.find_runtime", "runtimes._find_sdk"),
     ),
     Claim(
         ("`…` has the matrix …",),
@@ -73,7 +73,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "The cited lines of one manifest, license or Makefile have the values. A sentence without a package is about "
         "the manifest at the top, or the only one that has the field.",
         INSTEAD_OF_SENTENCE,
-        ("fields.find_field", "fields._license_text", "settings.find_base_image", "extras._list_names",
+        ("values.find_field", "licenses.find_license_text", "settings.find_base_image", "extras._list_names",
          "extras._state_empty", "extras.list_feature", "extras._state_none"),
     ),
     Claim(
