@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,16 @@ def test_a_name_made_at_run_time_may_be_any(tmp_path: Path) -> None:
     }
     lead = lead_of(engine_for(tmp_path, files), "Is the mill.unused template used anywhere?")
     assert "Most relevant" in lead
+
+
+def test_comments_without_an_end_are_read_in_linear_time(tmp_path: Path) -> None:
+    """Nor is a file read again for each line that includes a template."""
+    files: dict[str | bytes, str | bytes | None] = {
+        "chart/templates/_helpers.tpl": _HELPERS,
+        "chart/templates/open.yaml": '{{ include "mill.port" . }}\n' * 2_000 + "x: {{/* y\n" * 40_000,
+    }
+    engine = engine_for(tmp_path, files)
+    start_s = time.process_time()
+    lead = lead_of(engine, "where is the mill.port helper used?")
+    assert time.process_time() - start_s < 10
+    assert lead.startswith("`mill.port` is included by name in line 1, line 2, line 3 and line 4 of")

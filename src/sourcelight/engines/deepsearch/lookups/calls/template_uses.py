@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from sourcelight.core.markup import code, join_words
@@ -21,7 +23,8 @@ _OF_TEMPLATE = re.compile(r"[A-Za-z][\w-]*(?:\.[\w-]+)+")
 _QUOTED = r"\s+[\"`]{name}[\"`]"
 _DEFINES = r"\{{\{{-?\s*(?:define|block)" + _QUOTED
 _INCLUDES = r"(?<![\w.$])(?:include|template|block)" + _QUOTED
-_COMMENT = re.compile(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}", re.DOTALL)
+_COMMENT_START, _COMMENT_END = re.compile(r"\{\{-?\s*/\*"), re.compile(r"\*/\s*-?\}\}")
+"""Both ends of a comment, apart: one pattern would look for an end from each start, to the end of the file."""
 _MAX_COMMENTED = 400_000
 """Characters of a file whose comments are read."""
 _MADE_AT_RUN_TIME = r"\b(include|template)\s+[($.]"
@@ -62,7 +65,8 @@ def state_template_uses(work: Work, template: NamedTemplate, notes: list[str]) -
     notes += template.notes
     texts = work.texts
     includes = re.compile(_INCLUDES.format(name=re.escape(name)))
-    uses = [row for row in rows if includes.search(row["line"] or "") and not _is_comment(work, texts, row)]
+    comments = _Comments(work, texts)
+    uses = [row for row in rows if includes.search(row["line"] or "") and not comments.has(row)]
     uses.sort(key=lambda row: (row["path"], row["line_number"]))
     if not uses:
         is_whole = len(rows) == len(template.definitions) and not template.notes
@@ -95,18 +99,41 @@ def _key_of(row: Mapping[str, Any]) -> tuple[str, str, int]:
     return row["repository"], row["path"], row["line_number"]
 
 
-def _is_comment(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:
-    """Return whether a line is within a comment of its template, or begins with one of YAML."""
-    target = work.inquiry.pins.of(row["repository"])
-    if target is None or (row["line"] or "").lstrip().startswith("#"):
-        return True
+@dataclass(slots=True)
+class _Comments:
+    """Lines in comments of templates, each file read once."""
 
-    lines = texts.lines(target, row["path"])
-    before = sum(len(line) + 1 for line in lines[: row["line_number"] - 1])
+    work: Work
+    texts: FileTexts
+    _lines_by_file: dict[tuple[str, str], frozenset[int]] = field(default_factory=dict)
+
+    def has(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a line is within a comment of its template, or begins with one of YAML."""
+        line = row["line"] or ""
+        target = self.work.inquiry.pins.of(row["repository"])
+        if target is None or line.lstrip().startswith("#") or _COMMENT_START.search(line) is not None:
+            return True
+
+        key = row["repository"], row["path"]
+        if key not in self._lines_by_file:
+            self._lines_by_file[key] = _lines_in_comments(self.texts.lines(target, row["path"]))
+        return row["line_number"] in self._lines_by_file[key]
+
+
+def _lines_in_comments(lines: Sequence[str]) -> frozenset[int]:
+    """Return the numbers of the lines, from 1, whose first character is within a comment."""
     text = "\n".join(lines)[:_MAX_COMMENTED]
-    return any(match.start() <= before < match.end() for match in _COMMENT.finditer(text)) or (
-        re.search(r"\{\{-?\s*/\*", row["line"] or "") is not None
-    )
+    line_starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    numbers: set[int] = set()
+    position = 0
+    while (start := _COMMENT_START.search(text, position)) is not None:
+        end = _COMMENT_END.search(text, start.end())
+        if end is None:
+            break
+        position = end.end()
+        first, last = bisect_left(line_starts, start.start()), bisect_left(line_starts, position)
+        numbers.update(range(first + 1, min(last, len(lines)) + 1))
+    return frozenset(numbers)
 
 
 def _select(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
