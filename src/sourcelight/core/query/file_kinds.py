@@ -119,6 +119,11 @@ def is_test(path: str) -> bool:
     return _is_test_directory(directory) or _TEST_NAME.search(name) is not None
 
 
+def is_type_stub(path: str) -> bool:
+    """Return whether a path is one of a file that only has types for the definitions of another."""
+    return path.endswith((".pyi", ".d.ts", ".d.mts", ".d.cts"))
+
+
 def is_test_or_example(path: str) -> bool:
     """Return whether a path is one of a test, an example or a benchmark: other code doesn't build on it."""
     return is_test(path) or _EXAMPLE.search(path) is not None

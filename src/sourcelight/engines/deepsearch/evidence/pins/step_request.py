@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches import CommitId
 from sourcelight.engines.deepsearch.question.scope import NamedScope, QuestionScope
 from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.repos import Catalog, Viewer
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class Pins:
     def short_names(self) -> frozenset[str]:
         """The last parts of the names of repositories, as questions write them."""
         return frozenset(_NAME_SEPARATOR.split(pin.repository)[-1] for pin in self)
+
+    @property
+    def name_words(self) -> frozenset[str]:
+        """These last parts, and the words that they are made of, in lower case."""
+        return frozenset(word for name in self.short_names for word in (name.lower(), *parts_of(name)))
 
     def of(self, repository: str, commit: str = "") -> Target | None:
         """Return the target of a repository; at that commit, if one is given."""

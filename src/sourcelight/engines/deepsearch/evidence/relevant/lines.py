@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.engines.deepsearch.evidence.question_terms import WINDOW, best_window, terms_in
 from sourcelight.engines.deepsearch.evidence.relevant.files import TYPES, ScoredFile
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
@@ -49,8 +50,6 @@ _WINDOW_SHARE = 0.8
 
 _STUB_FACTOR = 0.5
 """Factor for files that only declare types, and for methods of the language such as ``__init__``."""
-
-_STUB_FILES = (".pyi", ".d.ts", ".d.mts", ".d.cts")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +124,7 @@ def _definition_candidates(file: ScoredFile) -> Iterator[RankedLines]:
         score = _score_definition(file, definition, counts) + _score_neighborhood(file, begin_line, definition.end_line)
         if definition.kind in TYPES:
             score -= _TYPE_PENALTY
-        if definition.name.startswith("__") or file.path.endswith(_STUB_FILES):
+        if definition.name.startswith("__") or is_type_stub(file.path):
             score *= _STUB_FACTOR
 
         total_score = _FILE_WEIGHT * file.score + score

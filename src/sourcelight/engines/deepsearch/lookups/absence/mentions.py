@@ -31,7 +31,7 @@ from sourcelight.engines.deepsearch.question.lookups.existence_wording import ab
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search.ranking.terms.related_words import related_terms
-from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
+from sourcelight.engines.search.ranking.terms.tokenizer import stem
 
 _MAX_MENTIONS = 400
 """Lines that mention a name; more are more than a mention."""
@@ -80,8 +80,7 @@ _DENIES = re.compile(
 
 def find_mentions_alone(work: Work) -> Finding | None:
     """State that no line of code has what a question asks for, and where it is mentioned; None if that is uncertain."""
-    names = work.inquiry.pins.short_names
-    repository_words = frozenset(part for name in names for part in (name.lower(), *parts_of(name)))
+    repository_words = work.inquiry.pins.name_words
     for subject in absent_subjects(work.inquiry.words, repository_words):
         finding = _find_mentions_of(work, subject)
         if finding is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES, language_at
@@ -45,7 +46,7 @@ def choose_definitions(
     bodies = [location for location in locations if not is_declaration(texts, location)]
 
     # A stub counts if nothing else is there, as for extension modules of Python.
-    bodies = [location for location in bodies if not _is_stub(location)] or bodies
+    bodies = [location for location in bodies if not is_type_stub(location.path)] or bodies
     if noun != "constructor":
         types = {(location.path, location.definition.name) for location in bodies if location.definition.kind in _TYPES}
         bodies = [candidate for candidate in bodies if not _is_constructor_of(candidate, types)]
@@ -100,11 +101,6 @@ def _is_constructor_of(location: DefinitionLocation, types: set[tuple[str, str]]
         (location.path, location.definition.name) in types
         and location.definition.container.rpartition(".")[2] == location.definition.name
     )
-
-
-def _is_stub(location: DefinitionLocation) -> bool:
-    """Return whether a file only has types for the definitions of another."""
-    return location.path.endswith((".pyi", ".d.ts", ".d.mts", ".d.cts"))
 
 
 def is_declaration(texts: FileTexts, location: DefinitionLocation) -> bool:

@@ -33,7 +33,6 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
 from sourcelight.engines.deepsearch.lookups.described_places.sentences import state_beginning
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _MIN_CONCEPTS = 2
 _MAX_EXTRA = 1
@@ -100,8 +99,7 @@ def find_described_name(work: Work) -> str:
 
 
 def _description_of(work: Work, question: PlaceQuestion) -> Description | None:
-    names = work.inquiry.pins.short_names
-    repository_words = frozenset(part for name in names for part in (name.lower(), *parts_of(name)))
+    repository_words = work.inquiry.pins.name_words
     has_verb = question.noun in {"file", "type"}
     description = read_description(question.text, repository_words, begins_with_verb=has_verb)
     if description is not None and question.clause and len(description.required) < _MIN_CONCEPTS:
