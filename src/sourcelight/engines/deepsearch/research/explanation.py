@@ -68,9 +68,10 @@ def explain(work: Work, texts: FileTexts, ranking: Ranking) -> ExplanationSenten
     answers = choose_passages(texts, explanation, ranking, with_tests=explanation.kind == "test")
     full = [answer for answer in answers if answer.own_share >= _MIN_FULL and answer.candidate.kind != "code"]
     sentences = [
-        AnsweringSentence(candidate.file.target, candidate.file.path, candidate.begin_line, answer.score)
+        AnsweringSentence(
+            answer.candidate.file.target, answer.candidate.file.path, answer.candidate.begin_line, answer.score
+        )
         for answer in answers
-        for candidate in (answer.candidate,)
     ]
     return ExplanationSentences(
         stated=state_passage(texts, explanation, answers) or state_section(texts, explanation, ranking),

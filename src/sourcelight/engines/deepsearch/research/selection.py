@@ -96,7 +96,7 @@ def select_evidence(
 ) -> Findings:  # fmt: skip
     """Select the quotes, definitions, uses, tests and documents of a ranking, beside the commits found before."""
     inquiry = work.inquiry
-    texts = FileTexts(inquiry.context)
+    texts = work.texts
     weights = _weights(question, ranking)
     code_chunks = _lead_first([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
     docs_chunks = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
@@ -105,9 +105,9 @@ def select_evidence(
     explained = explain(work, texts, ranking)
     best_files = read_best_files(texts, ranking, weights, best_chunks, explained.sentences)
     candidates = rank_lines(best_files)
-    described = read_place_question(inquiry.words)
+    place_question = read_place_question(inquiry.words)
     # Lines with a name that the question has are found by that name, whatever the ranking says.
-    asks_place = described is not None and not described.asks_callers and not question.names
+    asks_place = place_question is not None and not place_question.asks_callers and not question.names
     best_lines = select_lines(best_file_first(candidates) if asks_place else candidates)
     relevant = describe_lines(texts, ranking, weights, best_lines)
 
@@ -131,9 +131,11 @@ def select_evidence(
         relevant = _with_document(relevant, passages, key_words(question, _rarest(ranking)))
 
     relevant = add_sentences(relevant, explained)
-    stated = explained.stated or find_best_file(work, texts, ranking, candidates, best_files)
-    if stated is None and described is None:
-        stated = state_entry(work, texts)
+    stated = explained.stated
+    if stated is None:
+        stated = state_entry(work, texts) if place_question is None else find_best_file(
+            work, place_question, ranking, candidates, best_files
+        )  # fmt: skip
 
     # Lines that the question points at are an answer, whatever the ranking says.
     lines = find_places(work, texts, question, ranking.idf)
@@ -221,8 +223,8 @@ def _lead_first(chunks: list[RankedChunk], files: Sequence[RankedFile]) -> list[
 
 def _put_passage_first(chunks: Sequence[RankedChunk], best_lines: Sequence[RankedLines]) -> list[RankedChunk]:
     """Put the chunks with lines of the first passage first, so that the first quote shows it."""
-    first = [chunk for chunk in chunks for lines in best_lines[:1] if _overlap(chunk, lines)]
-    return [*first, *(chunk for chunk in chunks if chunk not in first)]
+    # Sorting is stable: the others stay in their order.
+    return sorted(chunks, key=lambda chunk: not any(_overlap(chunk, lines) for lines in best_lines[:1]))
 
 
 def _overlap(chunk: RankedChunk, lines: RankedLines) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant.files import ScoredFile
@@ -38,9 +39,8 @@ from sourcelight.engines.deepsearch.lookups.described_places.sentences import (
     state_in_file,
     state_place,
 )
-from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
+from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion
 from sourcelight.engines.search.ranking import Ranking
-from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _MIN_SHARE, _MIN_SUM = 0.45, 0.85
@@ -65,7 +65,6 @@ _MIN_HEADER = 0.5
 """The share of a question's weight in the first comment of a file that is quoted."""
 _MAX_DEFINITIONS = 400
 """Definitions of all files that are compared."""
-_DECLARATIONS = (".pyi", ".d.ts", ".d.mts", ".d.cts")
 _KINDS_OF_CODE = frozenset({"code", "config"})
 
 
@@ -97,16 +96,17 @@ class _Place:
 
 
 def find_best_file(
-    work: Work, texts: FileTexts, ranking: Ranking, candidates: Sequence[RankedLines], files: Sequence[ScoredFile]
-) -> Finding | None:
+    work: Work, question: PlaceQuestion, ranking: Ranking, candidates: Sequence[RankedLines],
+    files: Sequence[ScoredFile],
+) -> Finding | None:  # fmt: skip
     """State the best file of a ranking as the place that a question describes; None unless it is far the best.
 
     Parameters
     ----------
     work
+        The request under way.
+    question
         The question.
-    texts
-        The files.
     ranking
         The ranking of all files.
     candidates
@@ -114,8 +114,7 @@ def find_best_file(
     files
         The best files.
     """
-    question = read_place_question(work.inquiry.words)
-    if question is None or question.asks_callers:
+    if question.asks_callers:
         return None
     description = _describe(work, question)
     lead = _lead_in_ranking(ranking)
@@ -128,7 +127,8 @@ def find_best_file(
         return None
 
     measure = _WordWeights(description, _weigh(description, ranking.idf))
-    scored = sorted(_score_all(texts, visible, candidates, measure), key=lambda item: item.order)
+    definitions = [_stateable_definitions(file, candidates) for file in visible]
+    scored = sorted(_score_all(work.texts, visible, definitions, measure), key=lambda item: item.order)
     of_file = [item for item in scored if item.file is visible[0]]
     rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     fitting = [item for item in of_file if _fits(item, question)]
@@ -136,8 +136,8 @@ def find_best_file(
     has_both = len(description.concepts) > _MIN_CONCEPTS or (bool(fitting) and fitting[0].share >= _MIN_OF_TWO)
     if not fitting or not has_both or not _is_clear(fitting[0].share, rival, margin):
         return None
-    ranked_first = _first_in(visible[0], candidates, question)
-    return _state(work, texts, question, measure, fitting, ranked_first)
+    ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
+    return _state(work, question, measure, fitting, ranked_first)
 
 
 def _is_clear(share: float, rival: float, margin: float) -> bool:
@@ -145,15 +145,14 @@ def _is_clear(share: float, rival: float, margin: float) -> bool:
 
 
 def _describe(work: Work, question: PlaceQuestion) -> Description | None:
-    names = work.inquiry.pins.short_names
-    repository_words = frozenset(part for name in names for part in (name.lower(), *parts_of(name)))
     has_verb = question.noun in {"file", "type"}
-    return read_description(question.text + question.clause, repository_words, begins_with_verb=has_verb)
+    words = work.inquiry.pins.name_words
+    return read_description(question.text + question.clause, words, begins_with_verb=has_verb)
 
 
 def _is_answer(path: str) -> bool:
     """Return whether a file may be the place: not a test, an example, or declarations of what another file has."""
-    return rank_of(path) <= 1 and not path.endswith(_DECLARATIONS)
+    return rank_of(path) <= 1 and not is_type_stub(path)
 
 
 def _lead_in_ranking(ranking: Ranking) -> tuple[str, float] | None:
@@ -191,42 +190,46 @@ class _WordWeights:
 
 
 def _score_all(
-    texts: FileTexts, files: Sequence[ScoredFile], candidates: Sequence[RankedLines], measure: _WordWeights
+    texts: FileTexts,
+    files: Sequence[ScoredFile],
+    definitions: Sequence[Sequence[Definition]],
+    measure: _WordWeights,
 ) -> Iterator[_Place]:
     """Yield the files, and the definitions in them that have words of the question."""
     number = 0
-    for file in files:
+    for file, parsed in zip(files, definitions, strict=True):
         folder, _, base = file.path.rpartition("/")
         header = header_of(texts, file.target, file.path)
         words = words_of_name(base.rpartition(".")[0] or base)
         text = [] if header is None else words_of_name(header.text)
         yield _Place(file, measure.share(words, text, words_of_name(folder)), measure.share(words, text))
-        for definition in _definitions_in(texts, file, candidates, measure.description):
+        by_form = read_definitions_by_form(texts, file.target, file.path, measure.description)
+        for definition in parsed or by_form:
             number += 1
             if number <= _MAX_DEFINITIONS:
                 yield _measure_definition(file, definition, measure)
 
 
-def _definitions_in(
-    texts: FileTexts, file: ScoredFile, candidates: Sequence[RankedLines], description: Description
-) -> list[Definition]:
-    parsed = [item.definition for item in candidates if item.file is file and item.definition is not None]
-    parsed = [definition for definition in parsed if _may_be_stated(file, definition)]
-    return parsed or list(read_definitions_by_form(texts, file.target, file.path, description))
+def _stateable_definitions(file: ScoredFile, candidates: Sequence[RankedLines]) -> list[Definition]:
+    """Return the definitions of a file that may be a place, best first: no tests, and no types of one function."""
+    functions: dict[str, list[Definition]] = {}
+    for definition in file.definitions:
+        if definition.kind in FUNCTION_KINDS:
+            functions.setdefault(definition.name, []).append(definition)
+
+    definitions = (item.definition for item in candidates if item.file is file and item.definition is not None)
+    return [definition for definition in definitions if _may_be_stated(definition, functions)]
 
 
-def _may_be_stated(file: ScoredFile, definition: Definition) -> bool:
-    """Return whether a definition may be a place: no test, and no type that only one function has."""
+def _may_be_stated(definition: Definition, functions: Mapping[str, Sequence[Definition]]) -> bool:
     if is_of_test(definition) or definition.line - definition.begin_line > _MAX_HEAD_LINES:
         return False
     # A container with signs of types is none: a grammar took a function of a class for one of its return type.
     if any(sign in definition.container for sign in "*&<"):
         return False
-    is_type = is_of_noun(definition.kind, "type")
-    owner = definition.container.rpartition(".")[2]
-    return not is_type or not any(
-        other.name == owner and other.kind in FUNCTION_KINDS and other.begin_line <= definition.line <= other.end_line
-        for other in file.definitions
+    owners = functions.get(definition.container.rpartition(".")[2], ())
+    return not is_of_noun(definition.kind, "type") or not any(
+        owner.begin_line <= definition.line <= owner.end_line for owner in owners
     )
 
 
@@ -242,26 +245,22 @@ def _fits(item: _Place, question: PlaceQuestion) -> bool:
     verb = question.passive_verb
     if verb and item.definition is not None and verb in words_of_name(item.definition.name):
         return False
+    return _is_of_kind(item.definition, question)
+
+
+def _is_of_kind(definition: Definition | None, question: PlaceQuestion) -> bool:
+    """Return whether a definition, or a file if there is none, is of the kind that a question asks for."""
     if question.noun in {"file", "any"}:
         return True
-    return item.definition is not None and is_of_noun(item.definition.kind, question.noun)
-
-
-def _first_in(file: ScoredFile, candidates: Sequence[RankedLines], question: PlaceQuestion) -> Definition | None:
-    """Return the definition of a file that the ranking puts first, of the kind that a question asks for."""
-    for item in candidates:
-        if item.file is file and item.definition is not None and _may_be_stated(file, item.definition):
-            is_fitting = question.noun in {"file", "any"} or is_of_noun(item.definition.kind, question.noun)
-            if is_fitting:
-                return item.definition
-    return None
+    return definition is not None and is_of_noun(definition.kind, question.noun)
 
 
 def _state(
-    work: Work, texts: FileTexts, question: PlaceQuestion, measure: _WordWeights, scored: Sequence[_Place],
+    work: Work, question: PlaceQuestion, measure: _WordWeights, scored: Sequence[_Place],
     ranked_first: Definition | None,
 ) -> Finding | None:  # fmt: skip
     """Write a sentence about the best of some places of one file; None if none can be written."""
+    texts = work.texts
     best = scored[0]
     is_first = best.definition is not None and ranked_first is not None and ranked_first.name == best.definition.name
     if best.definition is not None and is_first and best.share >= _MIN_DEFINITION and best.own_share >= _MIN_OWN:
