@@ -28,6 +28,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     describe_location,
     head_at,
     shown_value,
+    verb_after,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.lookups.delegates import find_delegated_default
@@ -343,7 +344,7 @@ def state_values(
     condition = ""
     if len(by_value) == 1:
         first = best[0]
-        verb = "is set to" if verb == "is" and not subject.startswith("The ") else verb
+        verb = verb_after(subject) if verb == "is" else verb
         location_text = describe_location(first, names_repository=names_repository)
         text = f"{subject} {verb} {code(shown_value(first.value))}, in {location_text}"
         if len(best) > 1:

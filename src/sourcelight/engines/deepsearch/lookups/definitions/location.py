@@ -114,6 +114,11 @@ class ValueCandidate:
     locations: list[DefinitionLocation] = field(default_factory=list)
 
 
+def verb_after(subject: str) -> str:
+    """Return the verb of a sentence about a value: a default is a value, and a name is set to one."""
+    return "is" if subject.startswith("The ") else "is set to"
+
+
 def describe_location(candidate: ValueCandidate, *, names_repository: bool) -> str:
     """Return the path of a value, its repository if several are searched, its line, and the function that has it."""
     of = f" of {code(candidate.repository)}" if names_repository else ""

@@ -22,7 +22,7 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
-from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate, verb_after
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
     MAX_LINE,
     Binding,
@@ -447,7 +447,5 @@ def _candidate(texts: FileTexts, item: BindingMatch) -> ValueCandidate:
     else:
         subject = code(binding.name)
 
-    verb = "is" if subject.startswith("The ") else "is set to"
-    return ValueCandidate(
-        binding.value, subject, item.path, [evidence], 0, item.target.repository.name, verb, locations=holders
-    )
+    repository, verb = item.target.repository.name, verb_after(subject)
+    return ValueCandidate(binding.value, subject, item.path, [evidence], 0, repository, verb, locations=holders)

@@ -21,7 +21,7 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
 from sourcelight.engines.deepsearch.lookups.definitions.branches import UNDER_CONDITION
-from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
+from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate, verb_after
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.lookups.scoped_values.calls import LineValue
 from sourcelight.engines.deepsearch.lookups.scoped_values.holders import (
@@ -243,8 +243,7 @@ def _state(
         return None
 
     subject = candidates[0].subject
-    verb = "is" if subject.startswith("The ") else "is set to"
-    finding = state_values(work, candidates, subject, queries, notes, verb=verb)
+    finding = state_values(work, candidates, subject, queries, notes, verb=verb_after(subject))
     follow_constant(work, candidates, finding, notes)
     if is_conditional and not finding.condition:
         finding.condition = UNDER_CONDITION

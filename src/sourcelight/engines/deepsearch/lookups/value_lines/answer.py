@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidenc
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
-from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate, verb_after
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
 from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, last_part
@@ -143,8 +143,7 @@ def _state(work: Work, texts: FileTexts, best: Sequence[ValueFit], queries: list
     first = best[0]
     candidates = [_candidate(texts, fit.line) for fit in best if fit.line.name == first.line.name]
     subject = candidates[0].subject
-    verb = "is" if subject.startswith("The ") else "is set to"
-    finding = state_values(work, candidates, subject, queries, notes, verb=verb)
+    finding = state_values(work, candidates, subject, queries, notes, verb=candidates[0].verb)
     number, quote = _quote(first)
     if quote:
         evidence = finding.headline.evidence
@@ -189,6 +188,7 @@ def _candidate(texts: FileTexts, line: ValueLine) -> ValueCandidate:
     elif line.match is not None and line.match.binding.form == "fallback":
         subject = f"The default of {code(line.name)}"
 
-    verb = "is" if subject.startswith("The ") else "is set to"
     repository = line.target.repository.name
-    return ValueCandidate(line.value, subject, line.path, evidence, 0, repository, verb, locations=holders)
+    return ValueCandidate(
+        line.value, subject, line.path, evidence, 0, repository, verb_after(subject), locations=holders
+    )
