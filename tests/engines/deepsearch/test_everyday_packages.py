@@ -374,3 +374,29 @@ def test_a_list_without_a_name_is_that_of_the_repository(tmp_path_factory: pytes
     engine = _open(tmp_path_factory, "next-mill", files)
     lead = lead_of(engine, "what libraries does it need besides Clojure?")
     assert lead.startswith("`deps.edn` lists at least 2 dependencies: `org.clojure/clojure` and `camel-snake/camel`")
+
+
+@pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        # Registries have other spellings than people: a "No" here was false.
+        (
+            "does it depend on FastShed?",
+            "`composer.json` lists `weave/fast-shed` `^1.3`, which differs from `FastShed` only in",
+        ),
+        ("Which version of fastshed do we need?", "`composer.json` lists `weave/fast-shed` `^1.3`, which differs from"),
+        (
+            "does it depend on bobbin?",
+            "`composer.json` lists `weave/phpbobbin` `^2`, a package whose name ends with `bobbin`",
+        ),
+        ("does it depend on loomwork?", "No: no searched manifest lists `loomwork`"),
+    ],
+)
+def test_a_package_may_be_written_otherwise(engine_of_php: LocalEngine, question: str, beginning: str) -> None:
+    assert lead_of(engine_of_php, question).startswith(beginning)
+
+
+@pytest.fixture(scope="module")
+def engine_of_php(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    manifest = '{"name": "mill/mill", "require": {\n"weave/fast-shed": "^1.3",\n"weave/phpbobbin": "^2"}}\n'
+    return _open(tmp_path_factory, "mill", {"composer.json": manifest, "src/Mill.php": "<?php\nclass Mill {}\n"})

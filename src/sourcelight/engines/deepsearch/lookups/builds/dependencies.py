@@ -40,8 +40,9 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     OTHER_MANIFESTS,
     PARTLY_READ,
     PLATFORM,
-    has_part,
+    Likeness,
     has_word,
+    likeness,
     says_scope,
 )
 
@@ -184,9 +185,10 @@ def _find_unlisted(
         return None
 
     related = _find_related(manifests, question.name)
-    # Their versions are not that of the requested package.
-    if related and question.asks != "version":
-        return _state_related(work, texts, question.name, related, queries, notes)
+    # Their versions are not that of the requested package, unless it is merely written otherwise.
+    same = [match for match, alike in related if alike is Likeness.SAME_LETTERS]
+    if same or (related and question.asks != "version"):
+        return _state_related(work, texts, question.name, same or [match for match, _ in related], queries, notes)
     # Manifests of tests and examples alone say nothing of the project.
     if all(manifest.rank > 1 for manifest in manifests if manifest.path in read):
         return None
@@ -321,22 +323,24 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
     return question.asks == "use" or bool(question.group) or not is_own_work
 
 
-def _find_related(manifests: Sequence[Manifest], name: str) -> list[PackageLine]:
-    """Return packages whose names have the requested one as a part, such as `jackson-databind` for `jackson`."""
-    return [
-        PackageLine(manifest, requirement)
+def _find_related(manifests: Sequence[Manifest], name: str) -> list[tuple[PackageLine, Likeness]]:
+    """Return packages whose names resemble the requested one, such as `jackson-databind` does `jackson`, and how."""
+    alike = [
+        (PackageLine(manifest, requirement), likeness(requirement.name, name))
         for manifest in manifests
         if manifest.rank <= 1
         for requirement in manifest.requirements or ()
-        if requirement.line and has_part(requirement.name, name)
+        if requirement.line
     ]
+    return [(match, resemblance) for match, resemblance in alike if resemblance is not None]
 
 
 def _state_related(
     work: Work, texts: FileTexts, name: str, related: Sequence[PackageLine], queries: list[str], notes: list[str]
 ) -> Finding:
     statements = [state_requirement(work, texts, match.manifest, match.requirement) for match in related]
-    note = f", a package whose name begins with {code(name)}"
+    resemblance = likeness(related[0].requirement.name, name)
+    note = f", {resemblance.value.format(code(name))}" if resemblance is not None else ""
     statements[0] = Statement(f"{statements[0].text}{note}", statements[0].evidence)
     finding = Finding(
         statements[0], "dependency", queries=[join_queries(queries)], notes=notes, heading="Other packages of the name"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 PLUGIN = "build plugin"
 """The group of what a build runs: it isn't counted among packages."""
@@ -155,11 +156,40 @@ def says_scope(path: str, requirement: Requirement) -> bool:
     return names_group or _WITH_SCOPES.search(path) is not None
 
 
-def has_part(requirement: str, requested: str) -> bool:
-    """Return whether a listed name has the requested one as a part of several, such as ``jackson-databind``."""
-    parts = normalize(re.split(r"[/:]", requirement)[-1]).split("-")
-    requested_parts = normalize(requested).split("-")
-    return len(requested) > 3 and len(parts) > len(requested_parts) and parts[: len(requested_parts)] == requested_parts
+_SHORT_PREFIX = re.compile(r"(?:aio|go|io|js|lib|node|php|py|rb|ruby|rs)$")
+"""Beginnings of names of clients and bindings, before that of what they are for: ``ioredis``, ``libcurl``."""
+
+
+class Likeness(Enum):
+    """The ways in which the name of a listed package resembles a requested one that it isn't."""
+
+    SAME_LETTERS = "which differs from {} only in case and separators"
+    BEGINS = "a package whose name begins with {}"
+    ENDS = "a package whose name ends with {}"
+
+
+def likeness(requirement: str, requested: str) -> Likeness | None:
+    """Return how a listed name, or the last part of it, resembles a requested one; None if it doesn't.
+
+    ``nikic/fast-route`` has the letters of ``FastRoute``, ``jackson-databind`` begins with ``jackson``, and ``ioredis``
+    ends with ``redis``.
+    """
+    last = re.split(r"[/:]", requirement)[-1]
+    letters, last_letters = _letters(requested), _letters(last)
+    if letters and letters in {last_letters, _letters(requirement)}:
+        return Likeness.SAME_LETTERS
+    if len(requested) <= 3:
+        return None
+
+    parts, requested_parts = normalize(last).split("-"), normalize(requested).split("-")
+    if len(parts) > len(requested_parts) and parts[: len(requested_parts)] == requested_parts:
+        return Likeness.BEGINS
+    is_prefixed = last_letters.endswith(letters) and _SHORT_PREFIX.match(last_letters[: -len(letters)]) is not None
+    return Likeness.ENDS if letters and is_prefixed else None
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "", name.lower())
 
 
 _MAX_ABOVE = 2_000
