@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,25 @@ def test_owners_of_several_repositories_come_by_their_lines(tmp_path: Path) -> N
     assert [(name.rpartition("/")[2], n) for name, n in zip(rows["repository"], rows["lines"], strict=True)] == [
         ("alpha", 9), ("beta", 7), ("beta", 5), ("alpha", 1),
     ]  # fmt: skip
+
+
+def test_commits_in_several_repositories_are_named(repository: Path, tmp_path: Path) -> None:
+    shutil.copytree(repository, tmp_path / "fork")
+    RepositoryBuilder(tmp_path / "other").commit({"other.txt": "other\n"}, "other")
+    shutil.copytree(repository, tmp_path / "demo")
+    RepositoryBuilder(tmp_path / "fork").commit({"b.txt": "more\n"}, "more")
+
+    with sl.open(tmp_path) as code:
+        report = contributors(code, progress=False)
+        separate = contributors(code, ["demo", "other"], progress=False)
+
+    commits = len(git_lines(repository, "rev-list", "main"))
+    sentences = [sentence for sentence in report.lead if "several repositories" in sentence]
+    assert value(report, "commits") == 2 * commits + 2
+    sentence = (
+        "Commits that are in several repositories (demo and fork) count in each of them: "
+        f"only {commits + 2} of all {2 * commits + 2} commits are distinct. "
+        "`repos` chooses the repositories of a report."
+    )
+    assert sentences == [sentence]
+    assert not any("several repositories" in sentence for sentence in separate.lead)

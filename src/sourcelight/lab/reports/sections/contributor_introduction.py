@@ -58,6 +58,7 @@ def write_introduction(
     """
     sentences = [
         _people_text(names, commits, people),
+        _shared_text(commits),
         _top_authors_text(commits),
         _places_text(files),
         _comparison_text(compared, is_full_history=is_full_history),
@@ -91,6 +92,22 @@ def _people_text(names: Sequence[str], commits: Frame, people: Frame | None) -> 
     if details:
         text += f"; {join_words(details)}"
     return f"{text}."
+
+
+def _shared_text(commits: Frame) -> str:
+    """Return a sentence about the commits that several repositories share, such as a fork and its origin."""
+    repeats = commits[commits["commit"].duplicated(keep=False)]
+    if not len(repeats):
+        return ""
+
+    names = sorted(repeats["repository"].astype("str").unique())
+    if len(names) > _MAX_LABELS:
+        names = [*names[:_MAX_LABELS], f"{len(names) - _MAX_LABELS:,} more"]
+    return (
+        f"Commits that are in several repositories ({join_words(names)}) count in each of them: only "
+        f"{commits['commit'].nunique():,} of all {len(commits):,} commits are distinct. "
+        "`repos` chooses the repositories of a report."
+    )
 
 
 def _top_authors_text(commits: Frame) -> str:
