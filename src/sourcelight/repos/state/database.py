@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sourcelight.core.errors import StateError, StateFull, StateUnusable
+from sourcelight.repos.state.log_header import LogHeader, header_of
 from sourcelight.repos.state.migrations import MIGRATIONS
 
 BUSY_S = 10.0
@@ -60,12 +61,21 @@ class Database:
         with self._mapping_errors():
             if path:
                 _make_private(path)
-            self._writer = self._connect()
-            self._reader = self._connect() if path else self._writer
+            self._header = header_of(path) if path else None
+
+        # The version of the file, and the header of its log from before that was read.
+        self._latest: tuple[bytes | None, int] = (None, 0)
 
         # A finalizer and no `__del__`: it runs once, also at exit, and holds the connections but not this object.
-        self._closing = weakref.finalize(self, _close, [self._writer, self._reader])
+        connections: list[sqlite3.Connection] = []
+        self._closing = weakref.finalize(self, _close, connections, self._header)
         try:
+            with self._mapping_errors():
+                self._writer = self._connect()
+                connections.append(self._writer)
+                self._reader = self._connect() if path else self._writer
+                connections.append(self._reader)
+
             self._migrate()
             if path:
                 # A guard against mistakes in this package: a write over the reading connection would bypass the write
@@ -196,13 +206,15 @@ class Database:
             # `data_version` ignores writes of the same connection, and a database in memory has only one.
             return self._writer.total_changes
 
-        try:
-            # Every request calls this, so it avoids the two context managers of `read`.
-            with self._reading:
-                return int(self._reader.execute("PRAGMA data_version").fetchone()[0])
-        except sqlite3.Error:
-            with self._mapping_errors():
-                raise
+        # Every request calls this, so it asks SQLite only after a change.
+        header = None if self._header is None else self._header.read()
+        if header is not None and header == self._latest[0]:
+            return self._latest[1]
+
+        with self.read() as connection:
+            version = int(connection.execute("PRAGMA data_version").fetchone()[0])
+        self._latest = header, version
+        return version
 
     def _connect(self) -> sqlite3.Connection:
         # `isolation_level=None`: only `write` begins transactions. The locks above protect connections that threads
@@ -313,9 +325,11 @@ def _make_private(path: str) -> None:
                     os.chmod(name, 0o600)
 
 
-def _close(connections: list[sqlite3.Connection]) -> None:
+def _close(connections: list[sqlite3.Connection], header: LogHeader | None) -> None:
     for connection in connections:
         connection.close()
+    if header is not None:
+        header.release()
 
 
 @dataclass(frozen=True, slots=True)
