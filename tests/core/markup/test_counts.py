@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sourcelight.core.markup import count_of, join_words, plural
+from sourcelight.core.markup import count_of, join_words, plural, singular
 from sourcelight.core.markup.counts import format_wait
 
 
@@ -20,6 +20,23 @@ def test_a_noun_has_its_plural(noun: str, nouns: str) -> None:
     assert plural(noun) == nouns
     counts = [count_of(n, noun) for n in (0, 1, 2, 12_345)]
     assert counts == [f"0 {nouns}", f"1 {noun}", f"2 {nouns}", f"12,345 {nouns}"]
+
+
+NOUNS = [
+    "alias", "analysis", "api", "axis", "batch", "block", "box", "branch", "breach", "bus", "cache", "canvas", "case",
+    "class", "clause", "cookie", "cpu", "database", "day", "entry", "house", "index", "key", "lease", "license",
+    "match", "path", "phase", "query", "release", "repository", "response", "schema", "size", "status", "switch", "uri",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("noun", [*NOUNS, "redis", "kubernetes", "process", "pandas", "macos", "corpus", "https", "is"])
+def test_a_singular_stays(noun: str) -> None:
+    assert singular(noun) == noun
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_a_plural_has_its_singular(noun: str) -> None:
+    assert singular({"axis": "axes", "analysis": "analyses"}.get(noun, plural(noun))) == noun
 
 
 def test_words_are_joined_as_a_sentence_has_them() -> None:

@@ -6,10 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
-_IRREGULAR = {"person": "people", "child": "children"}
-"""Plurals that have no rule."""
+from sourcelight.core.markup.nouns import plural
 
-_VOWELS = frozenset("aeiou")
 _WAIT_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _MAX_WAIT_S = 1e9
 
@@ -54,25 +52,6 @@ def format_wait(seconds: float) -> str:
     """
     size, unit = next((size, unit) for size, unit in _WAIT_UNITS if seconds >= 2 * size or size == 1)
     return count_of(max(1, math.ceil(min(seconds, _MAX_WAIT_S) / size)), unit)
-
-
-def plural(noun: str) -> str:
-    """Return the plural of an English noun; of several words, the last one changes.
-
-    Examples
-    --------
-    >>> plural("match"), plural("changed file"), plural("person"), plural("day")
-    ('matches', 'changed files', 'people', 'days')
-    """
-    head, _, last = noun.rpartition(" ")
-    if head:
-        return f"{head} {plural(last)}"
-    if last in _IRREGULAR:
-        return _IRREGULAR[last]
-    if last.endswith("y") and last[-2:-1] not in _VOWELS:
-        return f"{last[:-1]}ies"
-
-    return f"{last}es" if last.endswith(("s", "x", "z", "ch", "sh")) else f"{last}s"
 
 
 def capitalize(text: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple, TypeAlias
 
-from sourcelight.core.markup import code, count_of
-from sourcelight.core.markup.counts import join_names, plural
+from sourcelight.core.markup import code, count_of, plural
+from sourcelight.core.markup.counts import join_names
 from sourcelight.core.query.languages import languages_of
 from sourcelight.engines.complexity import LANGUAGES as MEASURED_LANGUAGES
 from sourcelight.engines.deepsearch.analyses.requests import (

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sourcelight.core.markup import code, count_of
-from sourcelight.core.markup.counts import join_names, plural
+from sourcelight.core.markup import code, count_of, plural
+from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.analyses.requests import AnalysisRequest, Row, make_table
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows
 from sourcelight.engines.deepsearch.markdown import person_name

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sourcelight.core.markup import singular
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
@@ -162,7 +163,7 @@ def read_explanation(text: str, idf: Mapping[str, float]) -> ExplanationQuestion
 
         noun = (match.groupdict().get("noun") or "").lower()
         subject = Subject(text, weights)
-        return ExplanationQuestion(kind, subject, question.names, _singular(noun), count_negations(rest), rest)
+        return ExplanationQuestion(kind, subject, question.names, singular(noun), count_negations(rest), rest)
 
     return None
 
@@ -175,14 +176,6 @@ def count_negations(text: str) -> int:
 def _spell_out(match: re.Match[str]) -> str:
     verb = {"ca": "can", "wo": "will"}.get(match[1].lower(), match[1])
     return f"{verb} not"
-
-
-def _singular(noun: str) -> str:
-    if noun.endswith("sses"):
-        return noun[:-2]
-    if noun.endswith("ies"):
-        return f"{noun[:-3]}y"
-    return noun if noun.endswith("ss") else noun.removesuffix("s")
 
 
 def _weigh(question: RankQuery, idf: Mapping[str, float]) -> dict[str, float]:

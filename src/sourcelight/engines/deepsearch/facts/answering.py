@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, singular
 from sourcelight.core.markup.counts import list_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
@@ -293,7 +293,7 @@ def _apply_group(work: Work, fact: Fact) -> None:
     if request.threshold is not None:
         fact.number = len(order)
         fact.subject = (
-            f"{noun_for(_singular(request.group), len(order))} {'have' if len(order) != 1 else 'has'} "
+            f"{noun_for(singular(request.group), len(order))} {'have' if len(order) != 1 else 'has'} "
             f"{request.threshold.text} {_measure_name(measure, request.threshold)}"
         )
         # The counts per repository are of the measure, not of the groups that pass.
@@ -347,15 +347,4 @@ def _count_groups(group: str, fact: Fact, *, is_of_several: bool) -> Mapping[tup
 def _measure_name(measure: str, threshold: Threshold) -> str:
     """Name the unit of a threshold, singular or plural: "exactly 1 commit"."""
     number = threshold.minimum if threshold.minimum is not None else threshold.maximum
-    forms = {"repositories": "repository", "authors": "author", "files": "file", "commits": "commit", "lines": "line"}
-    return forms.get(measure, measure.removesuffix("s")) if number == 1 else measure
-
-
-def _singular(group: str) -> str:
-    return {
-        "authors": "author",
-        "files": "file",
-        "repositories": "repository",
-        "folders": "folder",
-        "languages": "language",
-    }[group]
+    return singular(measure) if number == 1 else measure

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from sourcelight.core.markup import singular
 from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES, language_at
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
-    singular_of,
 )
 from sourcelight.engines.deepsearch.source.values import value_of
 from sourcelight.engines.search import Target
@@ -35,7 +35,7 @@ def choose_definitions(
     texts: FileTexts, locations: Sequence[DefinitionLocation], symbol_kind: str
 ) -> list[DefinitionLocation]:
     """Sort definitions; drop prototypes, overloads and other kinds if better definitions exist."""
-    noun = singular_of(symbol_kind)
+    noun = singular(symbol_kind)
     kinds = _NOUNS.get(noun, ())
     if kinds:
         # A method is called a function as often as not: the noun sorts within these, and leaves out no better place.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, singular
 from sourcelight.engines.deepsearch.evidence.model import (
     MAX_LINES,
     FileEvidence,
@@ -54,11 +54,6 @@ def best_locations(locations: Sequence[DefinitionLocation]) -> list[DefinitionLo
     return [location for location in locations if location.rank == lowest]
 
 
-def singular_of(noun: str) -> str:
-    """Return the singular of a kind of definitions, such as ``class`` of ``classes``."""
-    return re.sub(r"(?<=ss)es$|(?<=[^s])s$|ies$", lambda match: "y" if match[0] == "ies" else "", noun)
-
-
 def evidence_at(texts: FileTexts, location: DefinitionLocation) -> FileEvidence:
     """Make evidence of the line that defines a name."""
     line = location.definition.line
@@ -88,10 +83,10 @@ def with_repository(work: Work, location: DefinitionLocation) -> str:
 
 def is_of_kind(work: Work, location: DefinitionLocation, noun: str) -> bool:
     """Return whether a definition is what a noun of a question says, by the words of its own line."""
-    singular = singular_of(noun)
+    requested = singular(noun)
     lines = work.texts.lines(location.target, location.path)
     kind = kind_in_words(location.definition, lines, location.path)
-    return not singular or singular == kind or (singular in _SYNONYMS and kind in _SYNONYMS[singular])
+    return not requested or requested == kind or (requested in _SYNONYMS and kind in _SYNONYMS[requested])
 
 
 def noun_at(texts: FileTexts, location: DefinitionLocation) -> str:

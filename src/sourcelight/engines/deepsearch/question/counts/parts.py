@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sourcelight.core.markup import singular
 from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, QuestionPaths
 
 _FILE_NOUNS = (
@@ -176,7 +177,8 @@ def _read_without_folder(text: str, paths: QuestionPaths) -> FactRequest | None:
     head, noun_match = matches[0]
     for index, next_match in matches[1:]:
         head, noun_match = (index, next_match) if index == head + 1 else (head, noun_match)
-    noun = _singular(noun_match["noun"].lower())
+    noun = noun_match["noun"].lower()
+    noun = noun if noun in _NAMES_OF else singular(noun)
     width = len(noun_match[0].split())
     remaining = [word.strip(".,") for word in words[head + width :]]
     adjectives = words[:head]
@@ -189,12 +191,6 @@ def _read_without_folder(text: str, paths: QuestionPaths) -> FactRequest | None:
     if folder is None:
         return of_build
     return FactRequest("files", paths=(folder,), subject=f"{noun}s", relation="inferred")
-
-
-def _singular(noun: str) -> str:
-    if noun in _NAMES_OF:
-        return noun
-    return f"{noun.removesuffix('ies')}y" if noun.endswith("ies") else noun.removesuffix("s")
 
 
 def _read_listed(noun: str, adjectives: Sequence[str], unknown: Sequence[str]) -> FactRequest | None:

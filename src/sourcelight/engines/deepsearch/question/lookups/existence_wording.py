@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from sourcelight.core.markup import singular
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 _MAX_CHARACTERS, _MAX_SUBJECTS = 200, 3
@@ -95,9 +96,6 @@ _OF_OTHERS = re.compile(
 """Words of questions for defaults, conditions and people."""
 _CONDITION = re.compile(r"\b(?:out of the box|automatically|always|never)\b", re.IGNORECASE)
 """Words that ask how something behaves, which only a name that is missing answers."""
-_PLURAL = re.compile(r"(?<=[a-z]{3})(?<!s)s$")
-_WITH_IE = frozenset({"cookies", "movies", "zombies", "selfies", "series", "species", "birdies", "pixies"})
-"""Plurals whose singular ends with -ie, or is the same."""
 _ARTICLES = re.compile(
     r"^(?:(?:for|with|on|to|of|about|any|a|an|the|some|its|their|own|support|kind|sort|way|form|against|up) )+",
     re.IGNORECASE,
@@ -135,7 +133,7 @@ def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has
 
     verb, _, rest = text.partition(" ")
     if has_verb and verb.lower() in _TECHNICAL:
-        return [*names, _singular(verb.lower())]
+        return [*names, singular(verb.lower())]
     # What another verb does may be called otherwise, and so may what it does that to.
     if has_verb and re.fullmatch(_HAVING, verb, re.IGNORECASE) is None:
         return names
@@ -147,11 +145,6 @@ def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has
 def _singular_name(name: str) -> str:
     is_plural = re.search(r"[A-Z]{2}s$|[a-z\d][A-Z][a-z]{2,}(?<![sui])s$", name) is not None
     return name[:-1] if is_plural else name
-
-
-def _singular(word: str) -> str:
-    is_of_y = word.endswith("ies") and word not in _WITH_IE
-    return word.removesuffix("ies") + "y" if is_of_y else _PLURAL.sub("", word)
 
 
 def _first_phrase(text: str) -> str:
@@ -168,7 +161,7 @@ def _noun_of(phrase: str, repository_words: frozenset[str]) -> str:
     while tokens and tokens[-1] in _GENERIC:
         tokens.pop()
     is_noun = tokens and _is_sought(tokens[-1], repository_words) and len(tokens[-1]) >= _MIN_NOUN
-    return _singular(tokens[-1]) if is_noun else ""
+    return singular(tokens[-1]) if is_noun else ""
 
 
 def _is_sought(token: str, repository_words: frozenset[str]) -> bool:

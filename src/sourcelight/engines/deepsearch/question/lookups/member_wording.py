@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from sourcelight.core.markup import singular
 from sourcelight.core.query.regexps import escape_regexp
 
 _WORDS = r"(?P<noun>[a-z][a-z\d]*(?:[ -][a-z][a-z\d]*){0,3}s)"
@@ -79,7 +80,7 @@ def read_member_question(text: str) -> MemberQuestion | None:
     if match is None or _NO_ENUM.search(match["noun"].lower()) is not None:
         return None
 
-    parts = [_singular(part) for part in re.split(r"[ -]", match["noun"].lower())]
+    parts = [singular(part) for part in re.split(r"[ -]", match["noun"].lower())]
     specific = parts[:-1] if parts[-1] in _GENERAL else parts
     owner = [word.lower() for word in _OWNER_WORD.findall(match.groupdict().get("owner") or "")]
     if owner:
@@ -102,14 +103,7 @@ def _names_of(names: list[list[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_name_of, names)))
 
 
-def _singular(word: str) -> str:
-    """Return a word without the ending of a plural."""
-    if word.endswith("ies"):
-        return re.sub(r"(?<=[^aeiou])ies$", "y", word)
-    return re.sub(r"(?<=us|ss|sh|ch)es$|(?<=[xz])es$|(?<=[^us])s$", "", word)
-
-
 def _name_of(parts: list[str]) -> str:
     """Write a regular expression of a name of some words, together or with underscores, each also as a plural."""
-    words = [escape_regexp(_singular(part)) for part in parts]
+    words = [escape_regexp(singular(part)) for part in parts]
     return "_?".join(f"{word[:-1]}(?:y|ies)" if word.endswith("y") else f"{word}(?:e|es|s)?" for word in words)
