@@ -263,21 +263,27 @@ def owners(epoch: Epoch, rng: Random) -> Outcome:
 
 
 def changed_last(epoch: Epoch, rng: Random) -> Outcome:
-    """How many commits changed a file or a directory under its name, merges left out."""
+    """How many commits changed a file or a directory under its name, or took a file from it, merges left out."""
     repository, history = chosen_history(epoch, rng)
     documents = next(c.documents for c in epoch.reader.commits if c.repository == repository.name and not c.revision)
     candidates = [document for document in documents if utf8(document.path)]
     selected = rng.sample(candidates, min(3, len(candidates)))
     want: Counter[Any] = Counter()
     for document in selected:
-        changes = [c for c in history.commits for change in c.changes if document.path == change.path]
+        changes = [
+            c for c in history.commits for change in c.changes if document.path in (change.path, change.old_path)
+        ]
         want[document.display_path, len({commit.name for commit in changes})] += 1
     paths = [document.display_path for document in selected]
     if not paths:
         return Outcome("last_changes of nothing")
     for folder in sorted({document.path.rpartition(b"/")[0] for document in selected} - {b""}):
         start = folder + b"/"
-        changed = {c.name for c in history.commits if any(change.path.startswith(start) for change in c.changes)}
+        changed = {
+            c.name
+            for c in history.commits
+            if any(change.path.startswith(start) or change.old_path.startswith(start) for change in c.changes)
+        }
         want[folder.decode(), len(changed)] += 1
         paths.append(folder.decode())
     frame = epoch.client.last_changes(repository.name, paths)

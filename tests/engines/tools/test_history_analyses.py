@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sourcelight as sl
 from engines.tools.past import BO, Past, renamed_in_merge
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.tools.history.tables import directories, periods
+from sourcelight.testing import RepositoryBuilder
 
 NAMES = ["one"]
 
@@ -254,6 +256,23 @@ def test_last_changes_are_those_of_git_log(past: Past) -> None:
     for path in messages:
         assert counts[path] == len(past.git("log", "--no-merges", "--format=%H", "--", path)), path
     assert any("No commit changed 1 of the paths" in notice for notice in answer.notices)
+
+
+def test_a_commit_that_moves_a_file_away_is_a_last_change(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "one")
+    repo.commit({"src/a.py": "a\n" * 9, "src/b.py": "b\n" * 9, "moved.py": "m\n" * 9})
+    repo.commit({"src/a.py": None, "lib/a.py": "a\n" * 9})
+    repo.commit({"moved.py": None, "lib/m.py": "m\n" * 9})
+    repo.commit({"moved.py": "new\n"})
+    paths = ["src", "src/a.py", "lib", "moved.py"]
+
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
+        rows = code.last_changes("one", paths).set_index("path")
+
+    for path in paths:
+        commits = repo.git("log", "--format=%H", "--", path).splitlines()
+        assert rows["commit"][path] == commits[0], path
+        assert rows["changed_commits"][path] == len(commits), path
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,13 @@ def _find_last_changes(snapshot: OpenedHistory, paths: list[str]) -> dict[str, _
     times = history.commits.commit_time[changes.commit[change_rows]]
     change_rows = change_rows[np.argsort(times, kind="stable")]  # of one second, children come behind their parents
 
-    # Later changes overwrite earlier ones, so the newest of each path stays.
+    # A rename counts for both of its paths, as a commit that takes a file away from a path changes it.
+    is_rename = changes.old_path[change_rows] != changes.path[change_rows]
+    path_numbers = np.concatenate([changes.path[change_rows], changes.old_path[change_rows[is_rename]]])
+    positions = np.concatenate([np.arange(len(change_rows)), np.flatnonzero(is_rename)])
     last = np.full(len(history.paths) + 1, -1, np.int64)
-    last[changes.path[change_rows]] = change_rows
-    counts = np.bincount(changes.path[change_rows], minlength=len(last))
+    np.maximum.at(last, path_numbers, positions)
+    counts = np.bincount(path_numbers, minlength=len(last))
     numbers = _numbers(history.paths.numbers, paths)
     directories = _directory_changes(history, change_rows, numbers, paths)
     result = {}
@@ -74,8 +77,9 @@ def _find_last_changes(snapshot: OpenedHistory, paths: list[str]) -> dict[str, _
         last_change = directories.get(path)
         if last_change is None and path in numbers:
             number = numbers[path]
-            last_change = _LastChange(int(last[number]), int(counts[number]))
-        if last_change is not None and last_change.change >= 0:
+            if counts[number]:
+                last_change = _LastChange(int(change_rows[last[number]]), int(counts[number]))
+        if last_change is not None:
             result[path] = last_change
     return result
 
@@ -108,15 +112,17 @@ def _directory_changes(
     A former file counts with its changes, as in ``git log -- PATH``.
     """
     below = _files_below(history, paths)
+    paths_of_rows, old_paths_of_rows = history.changes.path[change_rows], history.changes.old_path[change_rows]
     last_changes = {}
     for path in paths:
         files = below.get(path.encode("utf-8", "surrogateescape"), [])
         if files:
             if path in numbers:
                 files.append(numbers[path])
-            rows = change_rows[np.isin(history.changes.path[change_rows], files)]
-            newest = int(rows[-1]) if len(rows) else -1
-            last_changes[path] = _LastChange(newest, len(np.unique(history.changes.commit[rows])))
+            rows = change_rows[np.isin(paths_of_rows, files) | np.isin(old_paths_of_rows, files)]
+            if len(rows):
+                commits = np.unique(history.changes.commit[rows])
+                last_changes[path] = _LastChange(int(rows[-1]), len(commits))
 
     return last_changes
 
