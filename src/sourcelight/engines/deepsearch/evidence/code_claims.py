@@ -31,6 +31,14 @@ CODE_CLAIMS: Sequence[Claim] = (
         ("answer._state_file", "sentences.state_beginning"),
     ),
     Claim(
+        ("`…` is named for …, and is the first file of the ranking",),
+        "lines",
+        "The name of the file has the words, which the question describes a place by. It leads the ranking of files "
+        "of code outside of tests, and none of the next ones has another word of the question in its name.",
+        INSTEAD_OF_SENTENCE,
+        ("sentences.state_named_file",),
+    ),
+    Claim(
         ("`…` defines `…` in line …", "`…` of `…` defines `…` in line …"),
         "lines",
         "The cited lines of the file define the names, and have the text after a colon in a comment or docstring. The "

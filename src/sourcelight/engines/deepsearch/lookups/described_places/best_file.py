@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant.files import ScoredFile
@@ -19,7 +18,6 @@ from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.explanations.misfits import directions_in
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
     header_of,
@@ -32,11 +30,19 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     read_description,
     words_of_name,
 )
+from sourcelight.engines.deepsearch.lookups.described_places.file_names import (
+    answering_files,
+    is_answer,
+    is_named,
+    read_names,
+    words_of_file,
+)
 from sourcelight.engines.deepsearch.lookups.described_places.sentences import (
     MAX_STATED,
     documentation_at,
     state_beginning,
     state_in_file,
+    state_named_file,
     state_place,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion
@@ -65,7 +71,6 @@ _MIN_HEADER = 0.5
 """The share of a question's weight in the first comment of a file that is quoted."""
 _MAX_DEFINITIONS = 400
 """Definitions of all files that are compared."""
-_KINDS_OF_CODE = frozenset({"code", "config"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,51 +122,56 @@ def find_best_file(
     if question.asks_callers:
         return None
     description = _describe(work, question)
-    lead = _lead_in_ranking(ranking)
-    if description is None or len(description.concepts) < _MIN_CONCEPTS or lead is None:
+    ranked = answering_files(ranking)
+    visible = [file for file in files if is_answer(file.path)]
+    if description is None or not ranked or ranked[0].score <= 0.0 or not visible or visible[0].path != ranked[0].path:
         return None
 
-    path, margin = lead
-    visible = [file for file in files if _is_answer(file.path)]
-    if not visible or visible[0].path != path:
-        return None
-
+    lead = 1.0 - ranked[1].score / ranked[0].score if len(ranked) > 1 else 1.0
     measure = _WordWeights(description, _weigh(description, ranking.idf))
     definitions = [_stateable_definitions(file, candidates) for file in visible]
     scored = sorted(_score_all(work.texts, visible, definitions, measure), key=lambda item: item.order)
     of_file = [item for item in scored if item.file is visible[0]]
-    rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     fitting = [item for item in of_file if _fits(item, question)]
-    # One of two words is none of what is sought: "where does it read .env files" is no question for any reader.
-    has_both = len(description.concepts) > _MIN_CONCEPTS or (bool(fitting) and fitting[0].share >= _MIN_OF_TWO)
-    if not fitting or not has_both or not _is_clear(fitting[0].share, rival, margin):
-        return None
+    rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
-    return _state(work, question, measure, fitting, ranked_first)
+    is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
+    finding = _state(work, question, measure, fitting, ranked_first) if is_clear else None
+    if finding is None:
+        names = read_names(ranked, description, measure.weights, work.inquiry.pins.name_words)
+        if is_named(names, lead, question.text + question.clause, description):
+            lines = next(item for item in candidates if item.file is visible[0])
+            finding = _state_named(work, question, of_file, lines, names[0].words(description))
+    return finding
 
 
-def _is_clear(share: float, rival: float, margin: float) -> bool:
-    return share >= _MIN_SHARE and (share - rival) + _RANKING_FACTOR * margin >= _MIN_SUM
+def _is_clear(share: float, rival: float, lead: float, words: int) -> bool:
+    """Return whether the best definition of a file and the file itself lead far enough, by the words of a question."""
+    # One of two words is none of what is sought: "where does it read .env files" is no question for any reader.
+    least = _MIN_SHARE if words > _MIN_CONCEPTS else _MIN_OF_TWO
+    return words >= _MIN_CONCEPTS and share >= least and (share - rival) + _RANKING_FACTOR * lead >= _MIN_SUM
+
+
+def _state_named(
+    work: Work, question: PlaceQuestion, of_file: Sequence[_Place], lines: RankedLines, words: Sequence[str]
+) -> Finding | None:
+    """Write that a file is named for what is sought, with the definitions in it that have most of it."""
+    target, path = lines.file.target, lines.file.path
+    parts = [(item, item.definition) for item in of_file if item.definition is not None]
+    same = [part for item, part in parts if words_of_name(part.name) == words_of_file(path) and _fits(item, question)]
+    if question.noun in {"function", "type"}:
+        is_same = question.noun == "type" and same
+        return state_place(work, work.texts, DefinitionLocation(target, path, same[0])) if is_same else None
+
+    strong = {part.name: part for item, part in parts if item.own_share >= _MIN_OWN}
+    locations = [DefinitionLocation(target, path, part) for part in list(strong.values())[:MAX_STATED]]
+    return state_in_file(work, work.texts, locations) if locations else state_named_file(work.texts, lines, words)
 
 
 def _describe(work: Work, question: PlaceQuestion) -> Description | None:
     has_verb = question.noun in {"file", "type"}
     words = work.inquiry.pins.name_words
     return read_description(question.text + question.clause, words, begins_with_verb=has_verb)
-
-
-def _is_answer(path: str) -> bool:
-    """Return whether a file may be the place: not a test, an example, or declarations of what another file has."""
-    return rank_of(path) <= 1 and not is_type_stub(path)
-
-
-def _lead_in_ranking(ranking: Ranking) -> tuple[str, float] | None:
-    """Return the path of the best file of code, and its lead over the next one, as a share of its score."""
-    files = [file for file in ranking.files if file.kind in _KINDS_OF_CODE and _is_answer(file.path)]
-    if not files or files[0].score <= 0.0:
-        return None
-    second = files[1].score if len(files) > 1 else 0.0
-    return files[0].path, 1.0 - second / files[0].score
 
 
 def _weigh(description: Description, idf: Mapping[str, float]) -> list[float]:
@@ -198,11 +208,10 @@ def _score_all(
     """Yield the files, and the definitions in them that have words of the question."""
     number = 0
     for file, parsed in zip(files, definitions, strict=True):
-        folder, _, base = file.path.rpartition("/")
         header = header_of(texts, file.target, file.path)
-        words = words_of_name(base.rpartition(".")[0] or base)
-        text = [] if header is None else words_of_name(header.text)
-        yield _Place(file, measure.share(words, text, words_of_name(folder)), measure.share(words, text))
+        words, text = words_of_file(file.path), [] if header is None else words_of_name(header.text)
+        folder = words_of_name(file.path.rpartition("/")[0])
+        yield _Place(file, measure.share(words, text, folder), measure.share(words, text))
         by_form = read_definitions_by_form(texts, file.target, file.path, measure.description)
         for definition in parsed or by_form:
             number += 1

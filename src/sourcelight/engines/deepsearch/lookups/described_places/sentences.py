@@ -8,6 +8,7 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.relevant.lines import RankedLines
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.definitions.documentation import summary_of
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
@@ -27,6 +28,11 @@ _MAX_QUOTE = 300
 _METHOD = (
     "The file is the first of the ranking, and its names and comments have more of the question's words than those of "
     "the other files. Code was not run or followed."
+)
+
+_METHOD_OF_NAME = (
+    "No other of the best files has another word of the question in its name, or the same ones. Code was not run or "
+    "followed."
 )
 
 
@@ -75,6 +81,17 @@ def state_beginning(texts: FileTexts, target: Target, path: str, sentence: Sente
     """Write how a file begins."""
     evidence = _evidence_of(texts, target, path, sentence)
     return Finding(Statement(f"{code(path)} begins with {_quote(sentence)}", (evidence,)), "place", quotes=[evidence])
+
+
+def state_named_file(texts: FileTexts, lines: RankedLines, words: Sequence[str]) -> Finding:
+    """Write which words of a question are in the name of the best file of a ranking, above the best lines of it."""
+    file, begin_line, end_line = lines.file, lines.begin_line, lines.end_line
+    if lines.definition is not None:
+        begin_line = end_line = lines.definition.line
+    evidence = texts.evidence(file.target, file.path, begin_line, end_line, "definition", 1.0)
+    of_name = join_words([code(word) for word in words])
+    text = f"{code(file.path)} is named for {of_name}, and is the first file of the ranking"
+    return Finding(Statement(text, (evidence,)), "place", quotes=[evidence], method=[_METHOD_OF_NAME])
 
 
 def _name_with_line(location: DefinitionLocation) -> str:

@@ -1,0 +1,54 @@
+"""A file that is named for what a question describes, and first in the ranking, is stated; one of two such is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engines.deepsearch.asking import research
+from sourcelight.backends.embedded import open_engine
+from sourcelight.testing import RepositoryBuilder
+
+_FILES = {
+    "filter/owner.py": "LIMIT = 3\n\ndef accept(entry, user):\n    return entry.uid == user and entry.file < LIMIT\n",
+    "filter/size.py": "def accept(entry, most):\n    return entry.bytes < most\n",
+    "sort/sorters.py": "def fuzzy():\n    # a sorter by the fzy algorithm: the fzy sorter\n    return 'sorter'\n",
+    "sort/algorithm/fzy.py": "def score(text):\n    return len(text)  # the algorithm\n",
+    "plan.py": "class Plan:\n    def steps(self):\n        return ['walk', 'accept']\n",
+    "shell/quoting_rules.py": "class QuotingRules:\n    def apply(self, words):\n        return map(repr, words)\n",
+    "shell/words.py": "def split(line):\n    return line.split()\n",
+}
+
+
+def _headline(tmp_path: Path, question: str) -> str:
+    repo = RepositoryBuilder(tmp_path / "pebbles")
+    repo.commit(_FILES, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    return research(engine, question).text.split("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which file lets only files of one user, by their owner, pass?", "where are files checked for their owner"],
+)
+def test_the_first_file_of_the_ranking_is_stated_if_it_is_named_for_the_place(tmp_path: Path, question: str) -> None:
+    text = _headline(tmp_path, question)
+    assert "Most relevant" not in text
+    assert "`filter/owner.py` is named for `owner`, and is the first file of the ranking" in text
+
+
+def test_a_file_is_not_stated_if_another_one_is_named_for_a_further_word(tmp_path: Path) -> None:
+    assert "is named for" not in _headline(tmp_path, "where is the sorter with the fzy algorithm")
+
+
+def test_what_a_place_is_not_names_no_file(tmp_path: Path) -> None:
+    assert "is named for" not in _headline(
+        tmp_path, "where are files checked for something else instead of their owner"
+    )
+
+
+def test_a_class_is_stated_if_the_file_is_named_as_it_is(tmp_path: Path) -> None:
+    text = _headline(tmp_path, "Which class wraps shell arguments by quoting them?")
+    assert "Most relevant" not in text
+    assert "`QuotingRules`" in text
