@@ -1,16 +1,16 @@
-"""A least-recently-used cache for threads: an ordered dictionary with weights, and one lock."""
+"""A least-recently-used cache for threads: cachetools evicts and weighs, one lock makes it safe to share."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
+
+from cachetools import LRUCache
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 _T = TypeVar("_T")
-_MISSING: Any = object()
 
 
 class LruCache(Generic[K, V]):
@@ -39,28 +39,24 @@ class LruCache(Generic[K, V]):
     ) -> None:
         self._lock = threading.Lock()
         self._on_evict = on_evict
-        self._weigh = weigh
-        self._max_size = max_size
-        # The least recently used first.
-        self._values: OrderedDict[K, V] = OrderedDict()
-        # Of a weighted cache alone.
-        self._weights: dict[K, int] = {}
-        self._size = 0
+        # The library refuses a value above the whole size: capped, it takes the place of all others.
+        sizes = None if weigh is None else (lambda value: min(weigh(value), max_size))
+        self._entries: _Entries[K, V] = _Entries(max_size, sizes)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._entries)
 
     def __contains__(self, key: K) -> bool:
-        return key in self._values
+        return key in self._entries
 
     def get(self, key: K) -> V | None:
         """Return the value of `key` and mark it as used, or None if it is not in the cache."""
+        # Not `.get()`: the library's looks the key up twice, which is half of the time of a hit.
         with self._lock:
-            value: V = self._values.get(key, _MISSING)
-            if value is _MISSING:
+            try:
+                return self._entries[key]
+            except KeyError:
                 return None
-            self._values.move_to_end(key)
-            return value
 
     def get_or_make(self, key: K, make: Callable[[], V], *, keep: Callable[[V], bool] | None = None) -> V:
         """Return the value of `key`, made by `make` if it is not in the cache.
@@ -73,10 +69,10 @@ class LruCache(Generic[K, V]):
             Asked about a new value whether to store it; None: always.
         """
         with self._lock:
-            value: V = self._values.get(key, _MISSING)
-            if value is not _MISSING:
-                self._values.move_to_end(key)
-                return value
+            try:
+                return self._entries[key]
+            except KeyError:
+                pass  # made below, without the lock
 
         value = make()
         if keep is None or keep(value):
@@ -86,19 +82,9 @@ class LruCache(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """Store `value` with its current weight, as the most recently used one."""
-        # A value above the whole size takes the place of all others.
-        weight = 1 if self._weigh is None else min(self._weigh(value), self._max_size)
-        evicted = []
         with self._lock:
-            self._remove(key)
-            while self._values and self._size + weight > self._max_size:
-                oldest = next(iter(self._values))
-                evicted.append((oldest, self._remove(oldest)))
-            self._values[key] = value
-            self._size += weight
-            if self._weigh is not None:
-                self._weights[key] = weight
-
+            self._entries[key] = value
+            evicted, self._entries.evicted = self._entries.evicted, []
         if self._on_evict is not None:
             for item in evicted:
                 self._on_evict(*item)
@@ -106,32 +92,23 @@ class LruCache(Generic[K, V]):
     def values(self) -> list[V]:
         """Return all values, without marking them as used."""
         with self._lock:
-            return list(self._values.values())
+            return [value for _, value in self._entries.snapshot()]
 
     def pop(self, key: K) -> V | None:
         """Remove `key` and return its value; None if it is not in the cache."""
         with self._lock:
-            value = self._remove(key)
-            return None if value is _MISSING else value
+            return self._entries.pop(key, None)
 
     def discard_where(self, predicate: Callable[[K], bool]) -> None:
         """Remove the keys for which `predicate` holds; it runs under the lock, so it must not use this cache."""
         with self._lock:
-            for key in [key for key in self._values if predicate(key)]:
-                self._remove(key)
+            for key in [key for key in self._entries if predicate(key)]:
+                del self._entries[key]
 
     def clear(self) -> None:
         """Remove everything."""
         with self._lock:
-            self._values.clear()
-            self._weights.clear()
-            self._size = 0
-
-    def _remove(self, key: K) -> V:
-        value: V = self._values.pop(key, _MISSING)
-        if value is not _MISSING:
-            self._size -= self._weights.pop(key, 1)
-        return value
+            self._entries.clear()
 
 
 class IdentityCache(Generic[_T, V]):
@@ -161,6 +138,23 @@ class IdentityCache(Generic[_T, V]):
     def clear(self) -> None:
         """Remove everything."""
         self._cache.clear()
+
+
+class _Entries(LRUCache[K, V]):
+    """The library's cache, which also records evictions."""
+
+    def __init__(self, max_size: int, sizes: Callable[[V], float] | None) -> None:
+        super().__init__(max_size, sizes)
+        self.evicted: list[tuple[K, V]] = []
+
+    def popitem(self) -> tuple[K, V]:
+        item = super().popitem()
+        self.evicted.append(item)
+        return item
+
+    def snapshot(self) -> list[tuple[K, V]]:
+        # `items()` reads through `__getitem__`, which would count as a use.
+        return [(key, super(LRUCache, self).__getitem__(key)) for key in self]
 
 
 class Memo:
