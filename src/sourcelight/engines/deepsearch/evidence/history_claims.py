@@ -31,6 +31,14 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         ("names._prove_absence", "named_files.find_file_import", "mentions._leave_open"),
     ),
     Claim(
+        ("No searched line has `…`; …", "No searched line has `…`, nor …"),
+        "search",
+        "A complete search that ignores case finds no line with the option, and none that may declare it without its "
+        "dashes, as a text, a field or a parameter. A line with its words in another use is cited.",
+        INSTEAD_OF_SENTENCE,
+        ("options.find_absent_option",),
+    ),
+    Claim(
         (
             "No line of code has `…`: it occurs … alone, such as in line … of `…`",
             "No line of code outside of tests has `…`: it occurs … alone, such as in line … of `…`",

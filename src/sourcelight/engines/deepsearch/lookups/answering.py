@@ -15,6 +15,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.lookups.absence.mentions import find_mentions_alone
 from sourcelight.engines.deepsearch.lookups.absence.names import WITHIN_NAMES, find_absence
+from sourcelight.engines.deepsearch.lookups.absence.options import find_absent_option
 from sourcelight.engines.deepsearch.lookups.builds.actions import find_actions
 from sourcelight.engines.deepsearch.lookups.builds.answering import (
     find_build_field,
@@ -122,7 +123,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
         # A sentence without its proof is not stated: the ranking shows the places instead.
         is_filled_in = finding is not None and _OF_TEMPLATE.search(finding.headline.text) is not None
         if finding is None or is_filled_in or not is_proven(finding):
-            finding = _find_described(work) or find_mentions_alone(work)
+            finding = find_absent_option(work) or _find_described(work) or find_mentions_alone(work)
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()

@@ -86,13 +86,7 @@ def _prove_absence(work: Work, name: str, content: SearchRows, query: str) -> Fi
 
     text = f"No searched file has {code(name)}: no line and no path of {_repositories_text(work)} contains it"
 
-    unread = ["large files"] if content.large_files else []
-    if _has_submodules(work):
-        unread.append("submodules")
-
-    limits = [f"{join_words(unread)} were not read"] if unread else []
-    if content.lacks_only_files:
-        limits.append("some files couldn't be read")
+    limits = limits_of(work, content)
     if limits:
         text += f" ({'; '.join(limits)})"
 
@@ -142,6 +136,16 @@ def _state_mentions(work: Work, name: str, rows: Sequence[Mapping[str, Any]], no
         recounts=frozenset({len(confirmed), len(work.names)}),
         is_negative=True,
     )
+
+
+def limits_of(work: Work, content: SearchRows) -> list[str]:
+    """Return what a search for an absent name didn't read, a clause each."""
+    unread = ["large files"] if content.large_files else []
+    if _has_submodules(work):
+        unread.append("submodules")
+
+    limits = [f"{join_words(unread)} were not read"] if unread else []
+    return [*limits, "some files couldn't be read"] if content.lacks_only_files else limits
 
 
 def _has_submodules(work: Work) -> bool:

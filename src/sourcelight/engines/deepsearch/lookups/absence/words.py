@@ -14,6 +14,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import SearchRows, find_rows, make_queries
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
+from sourcelight.engines.deepsearch.question.lookups.existence_wording import GENERIC
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 _MAX_WORDS = 6
@@ -69,7 +70,10 @@ although anyway really simply basically quite rather maybe perhaps whereabouts s
 specify specified given omit omits omitted leave leaves left alone explicitly automatically
 """
 _OF_FORM = frozenset(_OF_FORM_TEXT.split())
-"""Words that say where something is looked for, or which end of a range is meant, rather than what."""
+"""Words that say where something is looked for, or which end of a range is meant, rather than what.
+
+Neither do words of many things, such as "integration", say what is sought.
+"""
 
 _COMMIT = re.compile(r"(?=[a-f]*\d)[\da-f]{7,40}")
 """The id of a commit, which is in no file and yet known."""
@@ -164,7 +168,7 @@ def without_modifiers(absent: Sequence[str], words: Sequence[str], question: str
     question
         The question. If it asks whether something exists, every word counts.
     """
-    absent = [word for word in absent if word not in _OF_FORM]
+    absent = [word for word in absent if word not in _OF_FORM | GENERIC]
     # A word of prose beside a name that files have only describes it, unless the question is for that word.
     has_name = any(is_name(word) and word not in absent for word in words)
     if _YES_OR_NO.search(question) is not None:

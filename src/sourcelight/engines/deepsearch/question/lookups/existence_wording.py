@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from sourcelight.core.markup import singular
+from sourcelight.engines.deepsearch.question.marks import GAP
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 _MAX_CHARACTERS, _MAX_SUBJECTS = 200, 3
@@ -31,6 +32,8 @@ _TECHNICAL = frozenset(_TECHNICAL_TEXT.split())
 _THERE = re.compile(
     r"(?:is|are|was|were) there (?:(?:already|currently|maybe|perhaps|actually|really) )?(?P<object>.+)$", re.IGNORECASE
 )
+_OF_REPOSITORY = re.compile(rf"^(\w+) {GAP.strip()}(?= )")
+"""The beginning of a question whose subject is a repository, which was taken out of it: "does · have"."""
 _ANY = re.compile(
     r"any (?P<object>.+?)(?: (?:in|inside|within) (?:(?:this|the|that|our) )?\w+| (?:here|there|anywhere))?$",
     re.IGNORECASE,
@@ -71,7 +74,7 @@ daemon service services picker calendar page pages version versions number numbe
 arguments message messages error errors string strings object objects line lines item items run runs running
 specific only based like style compatible aware related free independent friendly ready powered driven flavored
 """
-_GENERIC = frozenset(_GENERIC_TEXT.split())
+GENERIC = frozenset(_GENERIC_TEXT.split())
 """Words of many things that say which kind is meant, so that their absence says nothing."""
 _OUTSIDE_CODE_TEXT = """
 windows linux macos mac osx unix bsd android ios arm x86 posix python ruby node java php go rust perl lua php8 php7
@@ -94,6 +97,13 @@ _OF_OTHERS = re.compile(
     re.IGNORECASE,
 )
 """Words of questions for defaults, conditions and people."""
+_OPTION = re.compile(r"(?<![\w/.-])--(?P<name>[A-Za-z][\w-]{1,60})(?![\w/-])")
+_OF_EVENTS = re.compile(
+    r"\b(?:who|whose|when|why|since|how many|number of|commit\w*|author\w*|contribut\w*|changed?|changes|added"
+    r"|introduced|removed|dropped|renamed|deprecated|versions?|releases?d?)\b",
+    re.IGNORECASE,
+)
+"""Words of questions for commits and counts, which the history answers although no file has a name any more."""
 _CONDITION = re.compile(r"\b(?:out of the box|automatically|always|never)\b", re.IGNORECASE)
 """Words that ask how something behaves, which only a name that is missing answers."""
 _ARTICLES = re.compile(
@@ -113,7 +123,8 @@ def absent_subjects(text: str, repository_words: frozenset[str]) -> tuple[str, .
     repository_words
         Words of the names of the searched repositories, in lower case, which say nothing of what is sought.
     """
-    words = _CLOSING.sub("", " ".join(text.replace("\u2019", "'").split()).strip(" ?.!"))
+    words = _OF_REPOSITORY.sub(r"\1 it", " ".join(text.replace("\u2019", "'").split())).replace(GAP.strip(), "")
+    words = _CLOSING.sub("", " ".join(words.split()).strip(" ?.!"))
     if len(words) > _MAX_CHARACTERS or _OF_OTHERS.search(words) is not None:
         return ()
 
@@ -123,6 +134,12 @@ def absent_subjects(text: str, repository_words: frozenset[str]) -> tuple[str, .
             subjects = _subjects_of(match["object"], words, repository_words, has_verb=form is _WHETHER)
             return tuple(dict.fromkeys(subjects))[:_MAX_SUBJECTS]
     return ()
+
+
+def absent_option(text: str) -> str:
+    """Return the only option that a question names, without its dashes; empty for none, and for one of an event."""
+    options = {match["name"] for match in _OPTION.finditer(text)}
+    return options.pop() if len(options) == 1 and _OF_EVENTS.search(text) is None else ""
 
 
 def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has_verb: bool) -> list[str]:
@@ -143,7 +160,7 @@ def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has
 
 
 def _singular_name(name: str) -> str:
-    is_plural = re.search(r"[A-Z]{2}s$|[a-z\d][A-Z][a-z]{2,}(?<![sui])s$", name) is not None
+    is_plural = re.search(r"[A-Z]{2}s$|^[A-Z].*[a-z\d][A-Z][a-z]{2,}(?<![sui])s$", name) is not None
     return name[:-1] if is_plural else name
 
 
@@ -158,7 +175,7 @@ def _first_phrase(text: str) -> str:
 def _noun_of(phrase: str, repository_words: frozenset[str]) -> str:
     """Return the noun that a phrase is about: the word before words such as "support", else the last word."""
     tokens = [token.lower() for token in _TOKEN.findall(phrase)]
-    while tokens and tokens[-1] in _GENERIC:
+    while tokens and tokens[-1] in GENERIC:
         tokens.pop()
     is_noun = tokens and _is_sought(tokens[-1], repository_words) and len(tokens[-1]) >= _MIN_NOUN
     return singular(tokens[-1]) if is_noun else ""
@@ -166,7 +183,7 @@ def _noun_of(phrase: str, repository_words: frozenset[str]) -> str:
 
 def _is_sought(token: str, repository_words: frozenset[str]) -> bool:
     lowered = token.lower()
-    is_word = lowered not in FUNCTION_WORDS and lowered not in _GENERIC and lowered not in _OUTSIDE_CODE
+    is_word = lowered not in FUNCTION_WORDS and lowered not in GENERIC and lowered not in _OUTSIDE_CODE
     return is_word and lowered not in repository_words and len(token) > 1
 
 
