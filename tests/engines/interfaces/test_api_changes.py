@@ -107,6 +107,8 @@ def test_all_says_what_a_python_module_exports() -> None:
         ("lib/a.js", False), ("README.md", False), ("configs/vitest.config.mts", False), ("docs/app/page.tsx", False),
         ("packages/docs/app/page.tsx", False), ("packages/core/docs/page.ts", True), ("scripts/write.ts", False),
         ("packages/integration/fixtures/index.ts", False), ("org/integration/src/main/java/A.java", True),
+        ("test_helpers.go", True), ("testdata/b.go", False), ("examples/b.go", False),
+        ("src/main/java/org/lib/test/A.java", True), ("src/main/java/org/lib/Test.java", True),
         (".github/run.py", False), ("tools/cache/store.go", True), ("src/config.ts", True), ("docs/conf.py", False),
     ],
 )  # fmt: skip
@@ -475,3 +477,38 @@ def test_aliases_in_a_circle_end() -> None:
 def test_equal_types_of_go_are_no_change(tmp_path: Path) -> None:
     text = "package p\n\nfunc (r *R) F(v {}) error {{ return nil }}\n\ntype R struct{{}}\n"
     assert changes_of(tmp_path, {"go/a.go": text.format("interface{}")}, {"go/a.go": text.format("any")}) == []
+
+
+def test_equal_declarations_of_python_and_typescript_are_no_change(tmp_path: Path) -> None:
+    files = {
+        "lib/a.py": "class A(object):\n    def f(self, mode='r', sep=\"'\"): ...\n",
+        "lib/a.ts": "export type Kind = 'a' | 'b';\n",
+    }
+    same = {
+        "lib/a.py": 'class A:\n    def f(self, mode="r", sep="\'"): ...\n',
+        "lib/a.ts": 'export type Kind = "a" | "b";\n',
+    }
+    assert changes_of(tmp_path, files, same) == []
+
+
+def test_a_name_that_a_module_still_imports_is_neither_removed_nor_added(tmp_path: Path) -> None:
+    rows = changes_of(
+        tmp_path,
+        {
+            "lib/a.py": "class Gone:\n    def m(self): ...\n\nclass Kept:\n    def m(self): ...\n\ndef other(): ...\n",
+            "lib/b.py": "try:\n    import fast as json\nexcept ImportError:\n    import json\nimport x.y\n",
+            "lib/listed.py": "def run(): ...\n",
+        },
+        {
+            "lib/a.py": "from base import Gone, Kept\n\nclass Kept(Kept):\n    pass\n",
+            "lib/b.py": "json = load()\nx = 1\ny = 2\n",
+            "lib/listed.py": "from base import run\n__all__ = []\n",
+        },
+    )
+    assert [row[:3] for row in rows] == [
+        ["changed", "lib.a", "Kept"],
+        ["removed", "lib.a", "Kept.m"],
+        ["removed", "lib.a", "other"],
+        ["added", "lib.b", "y"],
+        ["removed", "lib.listed", "run"],  # its list says that it isn't for callers
+    ]

@@ -10,11 +10,14 @@ from collections.abc import Sequence
 
 from sourcelight.core.query.file_kinds import is_test_or_example
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.interfaces.model import PublicSymbol, is_tooling
+from sourcelight.engines.interfaces.model import PublicSymbol, comparable_signature, is_tooling
 from sourcelight.engines.interfaces.python import Module
 from sourcelight.engines.interfaces.python_exports import PythonExports
 
-__all__ = ["LANGUAGES", "Module", "PublicSymbol", "PythonExports", "is_public_file", "public_symbols", "read_module"]
+__all__ = [
+    "LANGUAGES", "Module", "PublicSymbol", "PythonExports", "comparable_signature", "is_public_file",
+    "public_symbols", "read_module",
+]  # fmt: skip
 
 LANGUAGES = ("Go", "Java", "Python", "TypeScript", "TSX")
 """Display names of the languages whose interfaces are read."""
@@ -22,7 +25,7 @@ LANGUAGES = ("Go", "Java", "Python", "TypeScript", "TSX")
 
 def is_public_file(path: str) -> bool:
     """Return whether a file can have public definitions: a known language, and no test, tool or private directory."""
-    if language_of(path) not in LANGUAGES or is_test_or_example(path) or is_tooling(path):
+    if language_of(path) not in LANGUAGES or _is_test(path) or is_tooling(path):
         return False
 
     from sourcelight.engines.interfaces import go, python
@@ -34,6 +37,13 @@ def is_public_file(path: str) -> bool:
             return go.is_public_path(path)
 
     return True
+
+
+def _is_test(path: str) -> bool:
+    """Return whether a file is a test or an example, for which Go and Maven have rules: others can use the rest."""
+    if path.endswith(".go"):
+        return path.endswith("_test.go") or is_test_or_example(f"{path.rpartition('/')[0]}/package.go")
+    return "src/main/java/" not in path and is_test_or_example(path)
 
 
 def read_module(path: str, data: bytes) -> tuple[Module, str]:

@@ -35,6 +35,27 @@ _INNER = re.compile(r"(?<=[(\[]) | (?=[)\],;])|,(?= [)\]])")
 """Blanks within brackets, and a comma at their end."""
 
 
+_QUOTED = re.compile(r"'([^'\"\\]*)'")
+"""A string in single quotes, which could be in double quotes."""
+
+
+def comparable_signature(language: str, signature: str) -> str:
+    """Return a signature in a form that is equal for declarations that mean the same.
+
+    Examples
+    --------
+    >>> comparable_signature("Python", "class Client(object)"), comparable_signature("Go", "Value interface{}")
+    ('class Client', 'Value any')
+    """
+    if language == "Go":
+        # `any` is an alias of the empty interface since Go 1.18.
+        return signature.replace("interface{}", "any")
+    if language == "Python":
+        # Every class has this base in Python 3; in parentheses alone, it says nothing.
+        signature = re.sub(r"^(class \w+)\((?:object)?\)$", r"\1", signature)
+    return signature if language == "Java" else _QUOTED.sub(r'"\1"', signature)
+
+
 def is_tooling(path: str) -> bool:
     """Return whether a file configures a tool, builds a site or is a script of its repository: no one imports it."""
     return _TOOLING.search(path) is not None

@@ -73,6 +73,8 @@ class Module:
         Definitions with their members.
     imports
         Names by ``from … import``, in order; those for type checkers alone excluded.
+    imported_modules
+        Names that an ``import`` of a module binds, in order; likewise.
     exports
         The names of ``__all__`` and their lines; None without one, or where it is computed.
     bases
@@ -86,6 +88,12 @@ class Module:
     exports: Mapping[str, int] | None = None
     bases: Mapping[str, Sequence[str]] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    imported_modules: Sequence[str] = ()
+
+    def offers_import(self, name: str) -> bool:
+        """Return whether callers can use a name that the module imports: it has no list of names that excludes it."""
+        imported = {item.name for item in self.imports} | set(self.imported_modules)
+        return self.exports is None and name in imported
 
 
 def read(path: str, root: Node, data: bytes) -> Module:
@@ -95,10 +103,11 @@ def read(path: str, root: Node, data: bytes) -> Module:
     aliases = dict(_aliases(root, data, 0))
     return Module(
         symbols=symbols,
-        imports=list(_imports(root, data, 0)),
+        imports=list(_imports(root, data)),
         exports=_export_names(root, data),
         bases=bases,
         aliases=aliases,
+        imported_modules=list(_imported_modules(root, data)),
     )
 
 
@@ -108,31 +117,49 @@ def is_public(name: str) -> bool:
     return first[:1] != "_" and all(part[:1] != "_" or (part[:2] == "__" and part[-2:] == "__") for part in remaining)
 
 
-def _imports(node: Node, data: bytes, depth: int) -> Iterator[ImportedName]:
+def _import_statements(node: Node, depth: int) -> Iterator[Node]:
+    """Yield the statements that import, without those for type checkers alone."""
     if depth > MAX_DEPTH:
         return
 
     for child in node.named_children:
-        if child.type == "if_statement" and "TYPE_CHECKING" in text_of(child.child_by_field_name("condition"), data):
+        condition = child.child_by_field_name("condition") if child.type == "if_statement" else None
+        if condition is not None and b"TYPE_CHECKING" in (condition.text or b""):
             for branch in child.children_by_field_name("alternative"):
-                yield from _imports(branch, data, depth + 1)
+                yield from _import_statements(branch, depth + 1)
         elif child.type in _BLOCKS:
-            yield from _imports(child, data, depth + 1)
-        elif child.type == "import_from_statement":
-            source = "".join(text_of(child.child_by_field_name("module_name"), data).split())
-            if any(part.type == "wildcard_import" for part in child.named_children):
-                yield ImportedName(name="*", module=source, target="*", line=line_of(child), is_export=True)
-            for item in child.children_by_field_name("name"):
-                target = text_of(item.child_by_field_name("name") or item, data)
-                alias = item.child_by_field_name("alias")
-                name = target if alias is None else text_of(alias, data)
-                yield ImportedName(
-                    name=name,
-                    module=source,
-                    target=target,
-                    line=line_of(item),
-                    is_export=alias is not None and name == target,
-                )
+            yield from _import_statements(child, depth + 1)
+        elif child.type in {"import_from_statement", "import_statement"}:
+            yield child
+
+
+def _imports(root: Node, data: bytes) -> Iterator[ImportedName]:
+    for statement in _import_statements(root, 0):
+        if statement.type != "import_from_statement":
+            continue
+
+        source = "".join(text_of(statement.child_by_field_name("module_name"), data).split())
+        if any(part.type == "wildcard_import" for part in statement.named_children):
+            yield ImportedName(name="*", module=source, target="*", line=line_of(statement), is_export=True)
+        for item in statement.children_by_field_name("name"):
+            target = text_of(item.child_by_field_name("name") or item, data)
+            alias = item.child_by_field_name("alias")
+            name = target if alias is None else text_of(alias, data)
+            yield ImportedName(
+                name=name,
+                module=source,
+                target=target,
+                line=line_of(item),
+                is_export=alias is not None and name == target,
+            )
+
+
+def _imported_modules(root: Node, data: bytes) -> Iterator[str]:
+    """Yield the names that ``import a.b`` and ``import a.b as c`` bind."""
+    for statement in _import_statements(root, 0):
+        for item in statement.children_by_field_name("name") if statement.type == "import_statement" else ():
+            alias = item.child_by_field_name("alias")
+            yield text_of(item, data).partition(".")[0] if alias is None else text_of(alias, data)
 
 
 def _aliases(node: Node, data: bytes, depth: int) -> Iterator[tuple[str, str]]:

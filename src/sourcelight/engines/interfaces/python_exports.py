@@ -101,6 +101,12 @@ class PythonExports:
 
         return symbols + exported[:MAX_SYMBOLS]
 
+    def offers_import(self, module: str, name: str) -> bool:
+        """Return whether callers can use a name that a module imports, even if it isn't a public name of it."""
+        parts = module.split(".")
+        files = {file for root in ([], ["src"]) for file in _module_files([*root, *parts])}
+        return any(self._module(path).offers_import(name) for path in files & self._paths)
+
     def sources(self, path: str) -> set[str]:
         """Return the files that decide about the public names of a module: its own, and those it exports from."""
         files = {path} | {source for source, _ in self.public_symbols(path)}
@@ -365,7 +371,7 @@ class PythonExports:
         return [root for root in above if not any("/".join([*root, init]) in self._paths for init in _INIT)]
 
 
-def _module_files(parts: list[str], *, is_package: bool, from_stub: bool) -> Iterator[str]:
+def _module_files(parts: list[str], *, is_package: bool = False, from_stub: bool = False) -> Iterator[str]:
     """Yield the files that a module may have, the first choice first: a stub for a stub."""
     endings = (".pyi", ".py") if from_stub else (".py", ".pyi")
     stem = "/".join(parts)

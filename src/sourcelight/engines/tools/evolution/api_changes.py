@@ -20,6 +20,7 @@ from sourcelight.engines.interfaces import (
     Module,
     PublicSymbol,
     PythonExports,
+    comparable_signature,
     is_public_file,
     public_symbols,
     read_module,
@@ -158,6 +159,11 @@ class _RevisionSymbols:
 
         return modules
 
+    def offers_import(self, key: _SymbolKey, symbols: _Declarations) -> bool:
+        """Return whether a name that no file declares here, or its class, can be imported from its module even so."""
+        is_declared = key.language != "Python" or key.owner in symbols
+        return not is_declared and self._exports.offers_import(key.module, key.owner.name)
+
     @property
     def limited(self) -> set[str]:
         """Modules that export too much to list."""
@@ -204,9 +210,10 @@ class _ApiChange:
     new: list[_Declaration]
 
     @property
-    def signature(self) -> str:
-        """The signatures of a symbol that one revision has."""
-        return _signature(self.old or self.new)
+    def identity(self) -> tuple[str, str, frozenset[str]]:
+        """The properties that a move keeps: language, name and signatures."""
+        language = self.key.language
+        return language, self.key.name, _comparable_signatures(language, self.old or self.new)
 
 
 def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolResult:
@@ -228,8 +235,8 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
         python_modules = old_revision.python_modules(differing) | new_revision.python_modules(differing)
         old = old_revision.symbols(differing, python_modules, directory=directory)
         new = new_revision.symbols(differing, python_modules, directory=directory)
+        changes = _join_moves(_changes_between(old, new, old_revision, new_revision))
 
-    changes = _join_moves(_changes_between(old, new))
     changes.sort(key=lambda change: (change.key.module, change.key.name, change.status))
     notices: list[str] = [_RULE]
     unread: set[str] = set()
@@ -253,7 +260,9 @@ def _directory(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _changes_between(old: _Declarations, new: _Declarations) -> list[_ApiChange]:
+def _changes_between(
+    old: _Declarations, new: _Declarations, old_revision: _RevisionSymbols, new_revision: _RevisionSymbols
+) -> list[_ApiChange]:
     """Return the symbols that two revisions declare differently; a move is a removal and an addition."""
     changes = []
     for key in {**old, **new}:
@@ -262,25 +271,19 @@ def _changes_between(old: _Declarations, new: _Declarations) -> list[_ApiChange]
         if not compared_before and not compared_after:
             continue
 
-        if not before:
-            changes.append(_ApiChange("added", key, before, after))
-        elif not after:
-            changes.append(_ApiChange("removed", key, before, after))
-        elif _comparable_signatures(key.language, compared_before) != _comparable_signatures(
-            key.language, compared_after
-        ):
-            changes.append(_ApiChange("changed", key, before, after))
+        if before and after:
+            signatures = _comparable_signatures(key.language, compared_before)
+            if signatures != _comparable_signatures(key.language, compared_after):
+                changes.append(_ApiChange("changed", key, before, after))
+        elif not (new_revision.offers_import(key, new) if before else old_revision.offers_import(key, old)):
+            changes.append(_ApiChange("removed" if before else "added", key, before, after))
 
     return changes
 
 
-def _comparable_signatures(language: str, declarations: Iterable[_Declaration]) -> set[str]:
+def _comparable_signatures(language: str, declarations: Iterable[_Declaration]) -> frozenset[str]:
     """Return the signatures of a name in a form that is equal for equal types."""
-    signatures = {declaration.symbol.signature for declaration in declarations}
-    # `any` is an alias of the empty interface since Go 1.18.
-    if language == "Go":
-        return {text.replace("interface{}", "any") for text in signatures}
-    return signatures
+    return frozenset(comparable_signature(language, declaration.symbol.signature) for declaration in declarations)
 
 
 def _compared_declarations(
@@ -344,14 +347,13 @@ def _join_moves(changes: list[_ApiChange]) -> list[_ApiChange]:
     return moves + [change for change in changes if id(change) not in joined_ids]
 
 
-def _by_identity(changes: Iterable[_ApiChange], status: str) -> dict[tuple[str, str, str], list[_ApiChange]]:
-    """Group the changes of a status by what a move keeps: language, name and signature."""
-    groups: dict[tuple[str, str, str], list[_ApiChange]] = {}
+def _by_identity(changes: Iterable[_ApiChange], status: str) -> dict[tuple[object, ...], list[_ApiChange]]:
+    """Group the changes of a status by what a move keeps."""
+    groups: dict[tuple[object, ...], list[_ApiChange]] = {}
     for change in changes:
         # What another public module defines doesn't move with the statement that exports it.
         if change.status == status and not _origins(change.old or change.new):
-            identity = (change.key.language, change.key.name, change.signature)
-            groups.setdefault(identity, []).append(change)
+            groups.setdefault(change.identity, []).append(change)
 
     return groups
 
