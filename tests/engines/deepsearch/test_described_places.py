@@ -36,6 +36,8 @@ FILES = {
     "src/shop/merge_rows_again.py": "def rows_merge(left, right):\n    return right + left\n",
     "src/shop/rules/no_trailing_space.py": "def check(line):\n    return not line.endswith(' ')\n",
     "src/shop/draw.py": "class RateLimiter:\n    pass\n\n\nclass Bars:\n    def draw(self):\n        return self\n",
+    "src/shop/panels.py": "def panels():\n    return ['sidebar']\n",
+    "src/shop/panels/left.py": "def left():\n    return 1\n",
     "scripts/generate-codeowners.sh": "#!/bin/sh\necho '* @shop' > .github/CODEOWNERS\n",
     ".github/CODEOWNERS": "* @shop\n",
     "tests/test_labels.py": "def test_check_label_name():\n    assert check_label_name('a')\n",
@@ -92,12 +94,14 @@ def test_the_only_place_with_the_words_is_stated(shop: LocalEngine, question: st
         "Where are rows merged?",  # two functions fit as well
         "Where is the message about illegal labels made?",  # no name has its words
         "Which file handles sessions?",
+        "which file has the sidebar panel",  # a folder gives another file the word, too
         "which file draws several bars at once",  # one word is no name of it
     ],
 )
 def test_nothing_is_stated_without_the_only_place(shop: LocalEngine, question: str) -> None:
     first = research(shop, question).text.split("\n\n")[0]
     assert " is defined in " not in first
+    assert " is the only file " not in first
     assert " is the only file " not in first
 
 

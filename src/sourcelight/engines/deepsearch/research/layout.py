@@ -241,8 +241,9 @@ def _lead(
     subjects = " ".join(commit.subject for commit in past).casefold()
     absent = [word for word in findings.absent if word.casefold() not in subjects]
     if absent:
+        words = join_words([code(word) for word in absent], "or")
         limit = " (some files couldn't be read, and weren't searched)" if findings.has_unread_files else ""
-        paragraphs.append(f"No searched file has {', '.join(code(word) for word in absent)}{limit}.")
+        paragraphs.append(f"No searched file has {words}{limit}.")
 
     if past and not findings.weak:
         paragraphs.append(_lead_with_commit(past[0], ledger, unread))

@@ -175,6 +175,7 @@ def _choose_file(
 ) -> PlaceCandidate | None:
     """Return the only file whose path and first comment have a description."""
     required = description.required
+    candidates = [item for item in candidates if item.by_name]
     fitting = [item for item in candidates if required <= item.by_all and (item.extra == 0 or len(item.by_name) > 1)]
     if question.noun != "file":
         fitting = [item for item in fitting if required <= item.by_text]

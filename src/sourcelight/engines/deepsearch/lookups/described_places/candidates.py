@@ -259,7 +259,10 @@ def _whole_definition(texts: FileTexts, location: DefinitionLocation) -> Definit
 
 
 def find_named_files(work: Work, texts: FileTexts, description: Description, noun: str) -> list[PlaceCandidate]:
-    """Return the files of code outside of tests whose paths have a word of the description."""
+    """Return the files of code outside of tests whose paths have a word of the description.
+
+    Those that only a folder gives it come last: they are no answer, and keep another file from being the only one.
+    """
     files = [
         (repository, path)
         for (repository, _), paths in PathNames(work.inquiry).paths.items()
@@ -270,6 +273,7 @@ def find_named_files(work: Work, texts: FileTexts, description: Description, nou
         return []
 
     candidates: list[PlaceCandidate] = []
+    by_folder_alone: list[PlaceCandidate] = []
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
         if target is None or rank_of(path) > 1 or DOCUMENTS.search(path) or is_hidden_file(path):
@@ -284,15 +288,17 @@ def find_named_files(work: Work, texts: FileTexts, description: Description, nou
         folder, _, base = path.rpartition("/")
         words = words_of_name(base.rpartition(".")[0] or base)
         by_name = description.coverage(words)
-        if by_name:
-            by_folder = description.coverage(words_of_name(folder), weak=False)
-            extra = description.extra_words(words)
-            by_path = description.coverage([*words, *words_of_name(folder)], weak=False)
-            candidates.append(PlaceCandidate(target, path, by_name, by_folder, frozenset(), extra, by_path=by_path))
+        by_folder = description.coverage(words_of_name(folder), weak=False)
+        if not by_name and not by_folder:
+            continue
+        extra = description.extra_words(words)
+        by_path = description.coverage([*words, *words_of_name(folder)], weak=False)
+        candidate = PlaceCandidate(target, path, by_name, by_folder, frozenset(), extra, by_path=by_path)
+        (candidates if by_name else by_folder_alone).append(candidate)
 
     ordered = sorted(candidates, key=lambda item: (-len(item.by_name | item.by_surroundings), item.extra, item.path))
     best = [_with_header(texts, candidate, description) for candidate in ordered[:_MAX_DOCUMENTED]]
-    return [*best, *ordered[_MAX_DOCUMENTED:]]
+    return [*best, *ordered[_MAX_DOCUMENTED:], *by_folder_alone]
 
 
 def with_bodies(
