@@ -10,7 +10,7 @@ from sourcelight.core.errors import QueryError, RepositoryError, ToolError, Unsu
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
-from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.lookups.absence.mentions import find_mentions_alone
@@ -68,7 +68,7 @@ from sourcelight.engines.deepsearch.lookups.scoped_values.answer import (
     find_scoped_value,
     find_worded_default,
 )
-from sourcelight.engines.deepsearch.lookups.scoped_values.holders import is_file_word
+from sourcelight.engines.deepsearch.lookups.scoped_values.holders import is_file_word, scope_words
 from sourcelight.engines.deepsearch.lookups.setting_defaults import find_any_default, find_setting, is_set_otherwise
 from sourcelight.engines.deepsearch.lookups.throws import find_throws
 from sourcelight.engines.deepsearch.lookups.uses import find_configured, find_example, find_key_uses, find_tests
@@ -118,6 +118,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             # "Which climate is used by default" asks for no dependency of anything.
             if lookup is None or lookup.kind in _VALUES or (lookup.kind == "dependency" and lookup.owner == "default"):
                 finding = finding or find_described_value(work)
+        if finding is None and lookup is not None and lookup.kind in _OF_NAMES and lookup.owner:
+            finding = _find_in_words(lookup, work)
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
@@ -128,6 +130,21 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return None
+
+
+def _find_in_words(lookup: Lookup, work: Work) -> Finding | None:
+    """Return the only value of a name that is no word of prose, in a file that has a word of what the question says."""
+    words = [word for word in scope_words(lookup.owner) if not is_file_word(word)]
+    if _PLAIN_WORD.fullmatch(lookup.name) is not None or not words or not all(word.islower() for word in words):
+        return None
+
+    free = replace(lookup, owner="")
+    finding = _find(free, work) or (_find_default_in_place(work, free) if free.kind == "default" else None)
+    if finding is None or finding.is_negative or _WITHOUT_VALUE.match(finding.headline.text) is not None:
+        return None
+    path = "".join(item.path for item in finding.headline.evidence[:1] if isinstance(item, FileEvidence))
+    is_build = bool(_BUILD_FILE.search(path)) and not _BUILD_WORDS.isdisjoint(words)
+    return finding if is_build or any(word in path.lower() for word in words) else None
 
 
 def _find_described(work: Work) -> Finding | None:
@@ -144,7 +161,10 @@ def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:
         return find_worded_default(work, lookup.name, lookup.owner) if not lookup.bound else None
     if lookup.owner:
         return find_scoped_value(work, lookup.name, lookup.owner, [], [], is_default=True)
-    return find_declared_default(work, lookup.name, [], [])
+    default = find_declared_default(work, lookup.name, [], [])
+    # A variable of a build that has one value alone: `PREFIX = /usr/local`.
+    is_variable = default is None and _VARIABLE.fullmatch(lookup.name) is not None
+    return find_scoped_value(work, lookup.name, "", [], []) if is_variable else default
 
 
 def _find(lookup: Lookup, work: Work) -> Finding | None:
@@ -372,6 +392,10 @@ def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
 
 
 _VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"})
+_VARIABLE = re.compile(r"[A-Z][A-Z\d_]{2,60}")
+_OF_NAMES = frozenset({"default", "value", "configured"})
+_BUILD_WORDS = frozenset({"make", "makefile", "build", "install"})
+_BUILD_FILE = re.compile(r"(?:^|/)(?:GNU)?[Mm]akefile[^/]*$|\.mk$|(?:^|/)config[^/]*$")
 _OF_MODULES = frozenset({"module", "modules", "namespace", "package"})
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
     "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),

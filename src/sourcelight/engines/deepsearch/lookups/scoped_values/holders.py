@@ -51,7 +51,7 @@ _KIND_WORDS = frozenset({
     "extension", "plugin", "program", "library", "package", "contract", "constant", "const", "map", "hash", "dict",
     "dictionary", "literal", "theme", "job", "task", "workflow", "template", "default", "defaults", "helper",
     "component", "schema", "view", "procedure", "proc", "subroutine", "union", "protocol", "actor", "action", "step",
-    "target", "role", "in", "of", "for",
+    "target", "role", "in", "of", "for", "code", "source", "sources",
 })  # fmt: skip
 """Words of a question beside the name of what is meant, which tell no holder from another."""
 

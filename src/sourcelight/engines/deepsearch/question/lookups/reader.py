@@ -21,7 +21,12 @@ from sourcelight.engines.deepsearch.question.lookups.member_wording import read_
 from sourcelight.engines.deepsearch.question.lookups.package_wording import NeedQuestion, read_need
 from sourcelight.engines.deepsearch.question.lookups.packages import expand_yes_or_no, rephrase, without_alternative
 from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_action_purpose, read_tested
-from sourcelight.engines.deepsearch.question.lookups.value_wording import expand_value_wording, quote_place
+from sourcelight.engines.deepsearch.question.lookups.value_wording import (
+    expand_value_wording,
+    name_in_brackets,
+    name_value,
+    quote_place,
+)
 from sourcelight.engines.deepsearch.question.marks import GAP
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
 
@@ -220,7 +225,9 @@ def read_lookup(text: str) -> Lookup | None:
     words = expand_caller_wording(_squeeze(expand_value_wording(expand_wording(rephrase(words)))))
     # "Minimum Go to build it" is no default of that name.
     need = read_need(words) if re.match(r"(?:the )?(?:oldest|newest|minimum|lowest) ", words, re.IGNORECASE) else None
-    lookup = _of_need(need) if need is not None else _match(words) or _match(quote_place(words))
+    # A name in brackets says more than the words before it.
+    lookup = _match(usual) if (usual := name_in_brackets(words)) else None
+    lookup = lookup or (_of_need(need) if need is not None else _match(words) or _match(quote_place(words)))
 
     # Spelling is corrected only if nothing fits, because names in code may look like mistakes.
     if lookup is None and (mended := _squeeze(expand_wording(mend_spelling(words)))) != words:
@@ -245,6 +252,8 @@ def read_lookup(text: str) -> Lookup | None:
         lookup = _read_yes_or_no(words, expand_yes_or_no(words))
     if lookup is None and free_question is None and read_member_question(words) is not None:
         return Lookup("worded_members", words)
+    if lookup is None and free_question is None and (usual := name_value(words)) != words:
+        lookup = _match(usual) or _match(quote_place(usual))
     return _of_build(free_question) if free_question is not None else lookup
 
 

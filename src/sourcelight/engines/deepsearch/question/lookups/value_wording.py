@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _NAME = r"(?:`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|(?:--?|:|\$|@)?[A-Za-z_*][\w#$.:*?!-]{0,80}+)"
@@ -17,19 +18,20 @@ _MARKED = (
 """A name that can't be a word of prose."""
 _PLACE = (
     r"(?P<place>(?:the )?(?:`[^`\n]{1,80}`|[\w./:@#-]{1,80}+)"
-    r"(?: (?!by default|if\b|when\b)[\w./:@#-]{1,60}+){0,3})"
+    r"(?: (?!by default|if\b|when\b|is\b)[\w./:@#-]{1,60}+){0,3})"
 )
 _VALUE_NOUN = r"(?:value|number|string|text|setting|default|default value)"
 _UNGIVEN = (
     r"(?:by default"
-    r"|(?:if|when|unless) (?:none|nothing|no \w{1,20}|i|you|we|they|it|one|not|otherwise)\b.{0,60}"
+    r"|(?:if|when|unless) (?:none|nothing|no \w{1,20}|i|you|we|they|it|one|not|otherwise|told otherwise)\b.{0,60}"
     r"|(?:if|when) .{0,40}\b(?:not|omitted|missing|absent|unset|don'?t|doesn'?t)\b.{0,40}|without (?:one|any|a value))"
 )
 _HAS = (
     r"(?:does|do|has|have|is) (?:the )?(?:constant |variable |option |setting |key )?"
     rf"(?P<name>{_NAME})(?: (?:have|get|take|set to))?"
 )
-_MARKED_OR_DASHED = rf"(?:{_MARKED}|[a-z]\w{{0,40}}(?:-\w{{1,40}}){{1,6}})"
+_OF_LISP = r"(?:\*[a-z][\w-]{1,60}\*|:[a-z][\w-]{1,60}\??)"
+_MARKED_OR_DASHED = rf"(?:{_MARKED}|[a-z]\w{{0,40}}(?:--?\w{{1,40}}){{1,6}}|{_OF_LISP})"
 _FILE = (
     r"(?:(?:[\w.-]{1,60}/){0,12}+"
     r"(?:(?:[\w-]{1,60}(?:\.[\w-]{1,40}){0,3})?\.[A-Za-z][\w-]{0,20}|Makefile|Dockerfile))"
@@ -126,6 +128,57 @@ _REWRITINGS = (
         _SET_IN,
     ),
 )
+_LATELY = re.compile(
+    r"(?<=\w) (?:these days|at the moment|right now|at present|currently|nowadays|now|today|initially|exactly"
+    r"|actually)$",
+    re.IGNORECASE,
+)
+"""An ending that asks for what the searched commit has, as each question does."""
+_OWNER_OF_PLACE = re.compile(r"(?<= )(?P<owner>(?:in|inside|for|of) (?:the )?[\w./-]{1,60})'s(?= \w)")
+_THIS = rf"(?:the )?(?P<name>{_MARKED_OR_DASHED}){_PARAMETER_NOUN}"
+_BESIDE = re.compile(
+    r"^(?P<asks>(?:what|which|how|does|do|is|are|after|at|to|in|up|for|on)\b.{1,200}?),? \((?:see |i\.e\. )?"
+    rf"{_THIS}\)(?P<rest>.{{0,80}})$",
+    re.IGNORECASE,
+)
+"""A name in brackets beside what it is for: "how many minutes between two checks (check_interval)"."""
+_OF_OTHERS = re.compile(
+    r"\b(?:calls?|called|callers?|commits?|author|implements?|subclass\w*|defined"
+    r"|(?:which|what) (?:func|class|file|method)\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of a question for something else than the value of a name."""
+_OF_DEFAULT = re.compile(rf"\bdefaults?\b|\b{_UNGIVEN}|\bout of the box\b", re.IGNORECASE)
+_TRUTH = "(?:set|on|off|enabled|disabled|true|false)"
+_UNITS = "(?:(?:milli|micro)?seconds|minutes|hours|days|bytes|bits|characters)"
+_IS_WHAT = r"(?: value| ?(?:-+|:|,) what(?: is|'s|s) (?:it|that|its value)(?: set to)?| is(?: set to)? what)"
+_NAMED_ALONE = (
+    # "MAX_SIZE value", "MAX_SIZE - what is it?", "MAX_SIZE is what?", "MAX_SIZE in the reader".
+    _rewriting(rf"{_THIS}{_IS_WHAT}", _SET_TO),
+    _rewriting(rf"{_THIS} (?:in|inside|of|from) {_PLACE}{_IS_WHAT}?", _SET_IN),
+    _rewriting(rf"what (?:does|do) {_THIS} (?:stand|come to|amount to|say|hold)", _SET_TO),
+    _rewriting(rf"what(?: is|'s|s) (?:the )?(?P<name>{_OF_LISP})(?: set to)?", _SET_TO),
+    _rewriting(rf"(?:what(?: is|'s|s| are)|how many(?: are)?) the {_UNITS} (?:of|in|for) {_THIS}", _SET_TO),
+    _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? by default (?:in|inside|for|of) {_PLACE}", _DEFAULT_IN),
+    _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? by default", _DEFAULT_OF),
+    # "What is --port when it's not given?", "if I don't pass --port, what's used?".
+    _rewriting(
+        rf"what(?: is|'s|s) {_THIS} (?:{_UNGIVEN}|(?:when|if) (?:it|that|one)(?: is|'s|s) (?:not|n't) \w{{1,20}})",
+        _DEFAULT_OF,
+    ),
+    _rewriting(
+        r"(?:if|when) (?:i|you|we|they|one|no one) ?(?:don'?t|do not|doesn'?t|never)? (?:set|pass|give|specify|use)s?"
+        rf" (?:a )?{_THIS}, ?{_WHAT_IS_USED}",
+        _DEFAULT_OF,
+    ),
+    # "What does get_jobs use for length if I don't pass it?"
+    _rewriting(
+        rf"what (?:does|do|will) (?:the )?(?P<place>{_NAME})(?: (?:function|method|constructor|class))?"
+        rf" (?:use|take|assume|have) (?:for|as) (?:the |its )?(?P<name>{_NAME}){_PARAMETER_NOUN} {_UNGIVEN}",
+        _DEFAULT_IN,
+    ),
+)
+"""Ways to ask for the value of a name with few words around it, after all forms that ask for other things."""
 _IN_PLACE = (
     r"(?:in|inside|within|of|for|on) (?P<place>(?:the |an? )?(?:`[^`\n]{1,80}`|[\w./:@#*-]{1,80}+)"
     r"(?:(?:'s)?(?: (?:of|in))? [\w./:@#*-]{1,60}+){0,3})"
@@ -153,13 +206,32 @@ _MAX_CHARACTERS = 240
 
 def expand_value_wording(text: str) -> str:
     """Return the usual form of a question for a value or a default; any other question as it is."""
-    if len(text) > _MAX_CHARACTERS:
-        return text
+    return _rewrite(text, _REWRITINGS)
 
-    for rewriting in _REWRITINGS:
+
+def name_value(text: str) -> str:
+    """Return the usual form of a question that has little more than a name of code; any other question as it is."""
+    bare = _OWNER_OF_PLACE.sub(r"\g<owner>", _LATELY.sub("", text))
+    return _rewrite(bare, (*_NAMED_ALONE, *_REWRITINGS))
+
+
+def name_in_brackets(text: str) -> str:
+    """Return the usual form of a question whose value has its name in brackets behind it; empty for another one."""
+    match = _BESIDE.match(text) if len(text) <= _MAX_CHARACTERS else None
+    if match is None or _OF_OTHERS.search(text) is not None:
+        return ""
+    is_default = _OF_DEFAULT.search(f"{match['asks']} {match['rest']}") is not None
+    return match.expand(_DEFAULT_OF if is_default else _SET_TO)
+
+
+def _rewrite(text: str, rewritings: Sequence[_Rewriting]) -> str:
+    for rewriting in rewritings if len(text) <= _MAX_CHARACTERS else ():
         match = rewriting.pattern.match(text)
         if match is not None:
-            return match.expand(rewriting.usual)
+            # A sign around a name is a part of it: `*mode*`.
+            is_marked = re.fullmatch(r"[*:].*", match["name"]) is not None
+            usual = rewriting.usual.replace(r"\g<name>", r"`\g<name>`") if is_marked else rewriting.usual
+            return match.expand(usual)
 
     return text
 

@@ -1,0 +1,70 @@
+"""Values of names that a question has beside few other words, or in brackets behind what they are for."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines.deepsearch.asking import lead_of
+from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.question.lookups import read_lookup
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.testing import RepositoryBuilder
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+    directory = tmp_path_factory.mktemp("oven")
+    builder = RepositoryBuilder(directory / "oven")
+    builder.commit(
+        {
+            "src/loaf/bake.py": "CRUST_LIMIT = 40\n\ndef proof(flour, rest_minutes=25):\n    return flour\n",
+            "src/loaf/cool.ml": "let rack_slot_count = 12\n",
+            "src/shelf/cool.ml": "let rack = 3\n",
+            "cmd/main.go": 'package main\n\nfunc main() {\n\tflag.Bool("steam", true, "bake with steam")\n}\n',
+            "lib/oven.clj": "(ns oven)\n(def ^:dynamic *heat-mode* :fan)\n",
+            "lib/oven.el": '(defconst oven--least-heat "2.25")\n',
+            "config": "OVEN_PREFIX=/usr/bread\n",
+            "Makefile": "include config\n\ninstall:\n\tcp oven $(OVEN_PREFIX)\n",
+        }
+    )
+    return open_engine([builder.path])
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("CRUST_LIMIT value", "`40`"),
+        ("CRUST_LIMIT - what is it?", "`40`"),
+        ("what's CRUST_LIMIT at the moment", "`40`"),
+        ("What does CRUST_LIMIT stand for?", "`40`"),
+        ("CRUST_LIMIT in the bake code", "`40`"),
+        ("What are the minutes of rest_minutes in proof?", "`25`"),
+        ("What does proof use for rest_minutes if I don't pass it?", "`25`"),
+        ("Which slots has the rack (rack_slot_count)?", "`12`"),
+        ("What is rack_slot_count for loaf slices?", "`12`"),
+        ("What is --steam when it's not given?", "`true`"),
+        ("If I don't pass --steam, what's used?", "`true`"),
+        ("what is *heat-mode* set to initially", "`:fan`"),
+        ("What is the least heat it takes (oven--least-heat)?", '`"2.25"`'),
+        ("what's the default OVEN_PREFIX for make install?", "`/usr/bread`"),
+    ],
+)
+def test_names_with_few_words_around_them_have_their_values(engine: LocalEngine, question: str, value: str) -> None:
+    assert value in lead_of(engine, question)
+
+
+def test_a_name_in_a_file_of_other_words_is_no_value_of_the_place(engine: LocalEngine) -> None:
+    assert "`12`" not in lead_of(engine, "What is rack_slot_count for baked pretzels?")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who changed CRUST_LIMIT in the bake code?",
+        "Which function calls it most (proof_flour)?",
+        "How many commits touched the limit (CRUST_LIMIT)?",
+    ],
+)
+def test_other_questions_with_a_name_ask_for_no_value(question: str) -> None:
+    lookup = read_lookup(question)
+    assert lookup is None or lookup.kind not in {"value", "configured", "default"}
