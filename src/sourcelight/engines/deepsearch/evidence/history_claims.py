@@ -31,12 +31,20 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         ("names._prove_absence", "named_files.find_file_import", "mentions._leave_open"),
     ),
     Claim(
-        ("No searched line has `…`; …", "No searched line has `…`, nor …"),
+        ("No searched line has `…`; …", "No searched line has `…`, nor `…` as a word of its own…"),
         "search",
         "A complete search that ignores case finds no line with the option, and none that may declare it without its "
         "dashes, as a text, a field or a parameter. A line with its words in another use is cited.",
         INSTEAD_OF_SENTENCE,
         ("options.find_absent_option",),
+    ),
+    Claim(
+        ("No searched line has `…` in any spelling, nor `…` and `…` together…",),
+        "search",
+        "A complete search that ignores case, endings and signs finds no line with the two words, and no path. No line "
+        "has both words or words of their meaning, and no definition or path begins with the second one.",
+        INSTEAD_OF_SENTENCE,
+        ("compounds.find_absent_compound",),
     ),
     Claim(
         (

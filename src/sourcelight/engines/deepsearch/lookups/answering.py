@@ -13,6 +13,7 @@ from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_se
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.lookups.absence.compounds import find_absent_compound
 from sourcelight.engines.deepsearch.lookups.absence.mentions import find_mentions_alone
 from sourcelight.engines.deepsearch.lookups.absence.names import WITHIN_NAMES, find_absence
 from sourcelight.engines.deepsearch.lookups.absence.options import find_absent_option
@@ -126,6 +127,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
         is_filled_in = finding is not None and _OF_TEMPLATE.search(finding.headline.text) is not None
         if finding is None or is_filled_in or not is_proven(finding):
             finding = find_absent_option(work) or _find_described(work) or find_mentions_alone(work)
+            finding = finding or find_absent_compound(work)
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()

@@ -25,9 +25,9 @@ from sourcelight.engines.deepsearch.facts.searches import (
     make_queries,
     row_evidence,
 )
-from sourcelight.engines.deepsearch.lookups.absence.names import find_absence
+from sourcelight.engines.deepsearch.lookups.absence.names import NOT_DENIED, find_absence
 from sourcelight.engines.deepsearch.lookups.recount import rows_of_code
-from sourcelight.engines.deepsearch.question.lookups.existence_wording import absent_subjects
+from sourcelight.engines.deepsearch.question.lookups.existence_wording import ENDING, absent_subjects
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search.ranking.terms.related_words import related_terms
@@ -96,7 +96,7 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     is_word = subject.islower() and subject.isalpha()
     if content.is_cut or not _is_whole(content) or (is_word and _has_related(work, subject)):
         return None
-    if is_word and _has_root(work, subject):
+    if is_word and _has_root(work, subject, in_documents=not content.lines):
         return None
     if not content.lines:
         finding = find_absence(work, subject, [])
@@ -198,14 +198,17 @@ def _state(
 
 def _leave_open(finding: Finding) -> Finding:
     """Add that a word of prose, such as "offline", isn't the only one for what a question asks for."""
-    if _NOT_DENIED not in finding.headline.text:
-        finding.headline = Statement(f"{finding.headline.text}. {_NOT_DENIED}", finding.headline.evidence)
+    if NOT_DENIED not in finding.headline.text:
+        finding.headline = Statement(f"{finding.headline.text}. {NOT_DENIED}", finding.headline.evidence)
     return finding
 
 
-def _has_root(work: Work, word: str) -> bool:
-    """Return whether code may have the root of a word, also in two parts: `stream` for streaming, `pretty_print`."""
-    root = _ENDING.sub("", word)
+def _has_root(work: Work, word: str, *, in_documents: bool) -> bool:
+    """Return whether code may have the root of a word, also in two parts: `stream` for streaming, `pretty_print`.
+
+    With `in_documents`, other files may have it, too: what says "a pool of size 1" is about pooling.
+    """
+    root = ENDING.sub("", word)
     splits = [f"{root[:index]}[-_. ]{root[index:]}" for index in range(3, len(root) - 2)]
     pattern = "|".join(([root] if root != word else []) + splits)
     if len(root) < 3 or not pattern:
@@ -214,7 +217,7 @@ def _has_root(work: Work, word: str) -> bool:
     return has_row(
         work,
         make_queries(work, f"case:no type:file /{pattern}/"),
-        lambda row: not _is_text(row["path"]) and not is_test(row["path"]),
+        lambda row: in_documents or (not _is_text(row["path"]) and not is_test(row["path"])),
     )
 
 
@@ -251,7 +254,4 @@ def _has_related(work: Work, word: str) -> bool:
     return has_row(work, queries, lambda row: not _is_text(row["path"]))
 
 
-_NOT_DENIED = "Code may do it under another name"
-_ENDING = re.compile(r"(?<=[a-z]{3})(?:(?<=([a-z]))\1(?:ing|er|ed)|(?:ing|er|or|ed)s?|e?s)$")
-"""The end of a word whose root may stand alone: streaming, indicator, caching."""
 _EVERYWHERE = frozenset({"attempt", "repeat", "check", "call", "make", "find", "add", "set", "read", "open", "default"})

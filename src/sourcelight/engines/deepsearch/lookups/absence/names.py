@@ -31,6 +31,9 @@ from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
 WITHIN_NAMES = ", always within other names"
 """End of a headline about a text that only occurs inside names."""
 
+NOT_DENIED = "Code may do it under another name"
+"""End of a headline about words of prose, which may not be the only ones for what a question asks for."""
+
 _DEFINING_WORDS = r"(?:def|defn?|fn|func|function|class|struct|enum|type|let|const|var)"
 """Words that stand before the name in a definition, in languages that a grammar may not have read."""
 

@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import SearchRows, find_rows, make_queries
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
-from sourcelight.engines.deepsearch.question.lookups.existence_wording import GENERIC
+from sourcelight.engines.deepsearch.question.lookups.existence_wording import DESCRIBING, GENERIC
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 _MAX_WORDS = 6
@@ -30,13 +30,6 @@ _HYPHENATED = re.compile(
     re.IGNORECASE,
 )
 """A word with a hyphen that a question asks for; its parts alone are everywhere."""
-
-_PLAIN_TEXT = """
-last first next new old auto live hot cold fast slow deep smart dark light multi single real full custom quick short
-long big small high low early late good best clean dry safe strict message messages mode support feature
-"""
-_PLAIN = frozenset(_PLAIN_TEXT.split())
-"""Words that only describe the next one in a phrase."""
 
 _MAX_PHRASES = 2
 """Names of several words that are looked up."""
@@ -124,7 +117,7 @@ def absent_phrases(work: Work) -> tuple[str, ...]:
 
 def _has_plain(phrase: str) -> bool:
     """Return whether a phrase has a word that code leaves out or writes alone: a last will of MQTT is `will`."""
-    return any(part.lower() in _PLAIN or part.lower() in FUNCTION_WORDS for part in phrase.split())
+    return any(part.lower() in DESCRIBING or part.lower() in FUNCTION_WORDS for part in phrase.split())
 
 
 def _is_absent_phrase(work: Work, phrase: str) -> bool:

@@ -76,6 +76,21 @@ specific only based like style compatible aware related free independent friendl
 """
 GENERIC = frozenset(_GENERIC_TEXT.split())
 """Words of many things that say which kind is meant, so that their absence says nothing."""
+_FILLERS_TEXT = """
+support handling integration feature mode option options flag functionality mechanism implementation middleware package
+library module plugin system logic thing things stuff script command anywhere built
+"""
+_FILLERS = frozenset(_FILLERS_TEXT.split())
+"""Words behind a name that add nothing to it."""
+_DESCRIBING_TEXT = """
+last first next new old auto live hot cold fast slow deep smart dark light multi single real full custom quick short
+long big small high low early late good best clean dry safe strict message messages mode support feature
+"""
+DESCRIBING = frozenset(_DESCRIBING_TEXT.split())
+"""Words that only describe the next one in a phrase."""
+_MIN_PART = 3
+ENDING = re.compile(r"(?<=[a-z]{3})(?:(?<=([a-z]))\1(?:ing|er|ed)|(?:ing|er|or|ed)s?|e?s)$")
+"""The end of a word whose root may stand alone: streaming, indicator, caching."""
 _OUTSIDE_CODE_TEXT = """
 windows linux macos mac osx unix bsd android ios arm x86 posix python ruby node java php go rust perl lua php8 php7
 docker kubernetes english german french spanish slack discord gitter irc chat forum twitter mastodon sponsor donation
@@ -123,8 +138,7 @@ def absent_subjects(text: str, repository_words: frozenset[str]) -> tuple[str, .
     repository_words
         Words of the names of the searched repositories, in lower case, which say nothing of what is sought.
     """
-    words = _OF_REPOSITORY.sub(r"\1 it", " ".join(text.replace("\u2019", "'").split())).replace(GAP.strip(), "")
-    words = _CLOSING.sub("", " ".join(words.split()).strip(" ?.!"))
+    words = _words_of(text)
     if len(words) > _MAX_CHARACTERS or _OF_OTHERS.search(words) is not None:
         return ()
 
@@ -134,6 +148,37 @@ def absent_subjects(text: str, repository_words: frozenset[str]) -> tuple[str, .
             subjects = _subjects_of(match["object"], words, repository_words, has_verb=form is _WHETHER)
             return tuple(dict.fromkeys(subjects))[:_MAX_SUBJECTS]
     return ()
+
+
+def absent_compound(text: str, repository_words: frozenset[str]) -> str:
+    """Return the name of two words that a question asks for, such as "rate limiting"; empty for another question."""
+    words = _words_of(text)
+    if len(words) > _MAX_CHARACTERS or _OF_OTHERS.search(words) is not None:
+        return ""
+
+    form = next((form for form in (_THERE, _PASSIVE, _WHETHER, _ANY) if form.match(words) is not None), None)
+    match = form.match(words) if form is not None else None
+    if form is None or match is None:
+        return ""
+
+    verb, _, rest = match["object"].partition(" ")
+    if form is _WHETHER and re.fullmatch(_HAVING, verb, re.IGNORECASE) is None:
+        return ""
+    tokens = _TOKEN.findall(_first_phrase(rest if form is _WHETHER else match["object"]))
+    while tokens and tokens[-1].lower() in _FILLERS:
+        tokens.pop()
+    parts = tokens[-1].split("-") if len(tokens) == 1 else tokens
+    is_compound = len(parts) == 2 and all(part.isalpha() and len(part) >= _MIN_PART for part in parts)
+    lowered = [part.lower() for part in parts]
+    are_sought = not any(part in FUNCTION_WORDS or part in repository_words or part in DESCRIBING for part in lowered)
+    is_special = any(part not in GENERIC and part not in _OUTSIDE_CODE for part in lowered)
+    return " ".join(parts) if is_compound and are_sought and is_special else ""
+
+
+def _words_of(text: str) -> str:
+    """Return a question without its repository and without words that close it."""
+    words = _OF_REPOSITORY.sub(r"\1 it", " ".join(text.replace("\u2019", "'").split())).replace(GAP.strip(), "")
+    return _CLOSING.sub("", " ".join(words.split()).strip(" ?.!"))
 
 
 def absent_option(text: str) -> str:
