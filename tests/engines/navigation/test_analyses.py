@@ -135,3 +135,27 @@ def test_only_fixtures_are_named_by_an_argument(tmp_path: Path) -> None:
         )
     )[0]
     assert (best["path"], best["line_number"]) == ("conftest.py", 11)
+
+
+def test_a_file_with_a_name_of_the_standard_library_is_not_imported_instead(tmp_path: Path) -> None:
+    """Python finds the module of the standard library first, but for files beside a script."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/warnings.py": "import warnings\nimport helpers\n",
+        "pkg/helpers.py": "import types\n",
+        "scripts/types.py": "x = 1\n",
+        "scripts/run.py": "import types\nfrom json import decoder\n",
+    }
+    make_repo(tmp_path / "src" / "app", files)
+    make_repo(tmp_path / "src" / "backport", {"json/__init__.py": "", "json/decoder.py": ""})
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    result = rows(call(engine, "imports", repo="app"))
+
+    targets = {(row["path"], row["module"]): row["target_path"] for row in result}
+    assert targets == {
+        ("pkg/warnings.py", "warnings"): None,
+        ("pkg/warnings.py", "helpers"): "pkg/helpers.py",  # as Python 2 did
+        ("pkg/helpers.py", "types"): None,
+        ("scripts/run.py", "types"): "scripts/types.py",
+        ("scripts/run.py", "json"): None,
+    }

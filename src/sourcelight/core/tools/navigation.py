@@ -131,7 +131,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("module", "string", "top-level module, package or crate"),
         Column("external", "bool", "whether no visible repository has it"),
         Column("files", "int32", "files of source that import it", unit="files"),
-        Column("imports", "int32", "import statements that name it", unit="statements"),
+        Column("imports", "int32", "imports that name it; a statement has one for each name", unit="imports"),
     ),
     "calls": (
         Column("depth", "int32", "1 for direct calls, 2 for those of their callers or callees, and so on"),

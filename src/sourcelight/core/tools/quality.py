@@ -77,7 +77,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         REPOSITORY,
         Column("commit", "dict32", "commit that was read, 40 hex digits"),
         Column("path", "dict32", "test, example or benchmark, by its path"),
-        Column("imports", "int32", "import statements of the test that lead to the file", unit="imports"),
+        Column(
+            "imports", "int32", "imports of the test that lead to the file; a statement has one for each name",
+            unit="imports",
+        ),
         Column("names", "strings", "definitions of the file that the test uses, by whatever way it reaches them"),
         Column("line_number", "int32", "1-based line of the first import, or else of the first use", "it has neither"),
         Column(

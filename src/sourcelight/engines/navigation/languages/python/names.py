@@ -6,6 +6,7 @@ Other repositories can import only from shared roots, such as the top of a repos
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -145,12 +146,19 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
         return [package_document] if package_document is not None else []
 
     modules = modules_of(project)
-    files = modules.by_name.get(module)
+    own_root = modules.root_of(document)
+    files: Sequence[ModuleFile] = modules.by_name.get(module, ())
+    is_standard = module.split(b".")[0].decode(errors="replace") in sys.stdlib_module_names
+    if is_standard and b"." not in module:
+        # Only a file in the directory of a script, or beside its packages, comes before the standard library.
+        files = [file for file in files if file.root == own_root]
     if files:
-        own_root = modules.root_of(document)
         # A repository may contain several packages of that name, such as examples; the nearest root is meant.
         nearest = sorted(files, key=lambda file: _distance(own_root, file.root))
         return [project.document_at(file.number) for file in nearest[:_MAX_FILES]]
+
+    if is_standard:
+        return []
 
     sibling = _find_in_directory(project, _directory_of(document.path), module)
     if sibling is not None:
