@@ -98,12 +98,25 @@ class ScoredFile:
             term_lines=_find_terms(lines[:_MAX_FILE_LINES], weights),
         )
 
-    def count_terms(self, begin_line: int, end_line: int) -> Mapping[str, int]:
+    def own_lines(self, definition: Definition, begin_line: int) -> Collection[int]:
+        """Return the lines of a definition from `begin_line` on; of a type, those in no other definition inside it."""
+        lines = range(begin_line, definition.end_line + 1)
+        if definition.kind not in TYPES:
+            return lines
+
+        members = [
+            range(other.begin_line, other.end_line + 1)
+            for other in self.definitions
+            if other is not definition and other.begin_line in lines and other.end_line in lines
+        ]
+        return set(lines).difference(*members)
+
+    def count_terms(self, lines: Collection[int]) -> Mapping[str, int]:
         """Return how often some lines have each term that is on them."""
         return {
             term: count
             for term, numbers in self.term_lines.items()
-            if (count := sum(begin_line <= number <= end_line for number in numbers))
+            if (count := sum(number in lines for number in numbers))
         }
 
     def share_of(self, weight: float) -> float:
@@ -119,11 +132,9 @@ class ScoredFile:
         ]
         return 1.0 / (1 + min(ranks)) if ranks else 0.0
 
-    def sentence_score(self, begin_line: int, end_line: int) -> float:
+    def sentence_score(self, lines: Collection[int]) -> float:
         """Return the score of the sentence in some lines that answers best; 0 without one."""
-        return max(
-            (sentence.score for sentence in self.sentences if begin_line <= sentence.line <= end_line), default=0.0
-        )
+        return max((sentence.score for sentence in self.sentences if sentence.line in lines), default=0.0)
 
 
 def read_best_files(
