@@ -290,8 +290,48 @@ def test_a_category_is_no_definition(engine: LocalEngine) -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "line", "kind"),
+    [
+        ("Clojure", "(define-condition name (error) ())", "class"),
+        ("Clojure", "(defpackage :name", "module"),
+        ("Dockerfile", "FROM water:1 AS name", "module"),
+        ("Elixir", "  @type name :: integer", "type"),
+        ("Erlang", "-record(name, {level}).", "class"),
+        ("Erlang", "-opaque name() :: integer().", "type"),
+        ("GraphQL", "input name @key {", "type"),
+        ("GraphQL", "directive @name on FIELD", "type"),
+        ("Just", "name level='1' *gates: open", "type"),
+        ("Lua", "M.name = {", "variable"),
+        ("Makefile", "define name", "constant"),
+        ("Nim", "type name* = enum", "enum"),
+        ("Nix", "  name = { pkgs, ... }@args:", "function"),
+        ("Nix", "  options.name = lib.mkOption {", "constant"),
+        ("Perl", 'has name => (is => "rw");', "property"),
+        ("Prisma", "model name {", "type"),
+        ("R", "name <- list()", "variable"),
+        ("R", 'setGeneric("name", function(x) x)', "function"),
+        ("Shell", "alias name='ls -l'", "type"),
+        ("Thrift", "service name extends Base {", "class"),
+        ("Verilog", "module name #(", "module"),
+        ("Vim Script", "command! -nargs=0 name call s:Open()", "function"),
+        ("Vim Script", "augroup name", "type"),
+    ],
+)
+def test_a_line_defines_a_name_by_its_form(language: str, line: str, kind: str) -> None:
+    define = reader_of(language, "name")
+    assert define is not None
+    assert define(line) == kind
+
+
+@pytest.mark.parametrize(
     ("language", "line"),
     [
+        ("Dockerfile", "COPY --from=name /a /b"),
+        ("GraphQL", "  name: Int"),
+        ("Lua", "  M.name = {"),
+        ("Nix", "  name = pkgs.hello;"),
+        ("R", "  name <- 3"),
+        ("Vim Script", "augroup name | autocmd!"),
         ("Elm", "    name : Int"),
         ("Elm", "name ::rest"),
         ("Objective-C", "@protocol name, Other;"),

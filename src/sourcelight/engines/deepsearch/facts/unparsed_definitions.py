@@ -59,7 +59,11 @@ _FIELD_WITH_VALUE = (
 )
 # `{name}` is replaced by the name, and the group `kind` is the keyword that `_KINDS` translates.
 _FORMS: Mapping[str, Sequence[str]] = {
-    "Shell": (r"\s*(?P<kind>function)\s+{name}(?![\w-])", r"\s*{name}\s*\(\s*\)"),
+    "Shell": (
+        r"\s*(?P<kind>function)\s+{name}(?![\w-])",
+        r"\s*{name}\s*\(\s*\)",
+        r"\s*(?P<kind>alias)\s+(?:-\w\s+)?{name}=",
+    ),
     "Swift": (
         rf"\s*{_SWIFT_WORDS}(?P<kind>func|class|struct|enum|protocol|actor|typealias|associatedtype|macro)\s+{{name}}\b",
         rf"\s*{_SWIFT_WORDS}(?P<kind>let|var)\s+{{name}}\s*[:={{{{]",
@@ -69,8 +73,13 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?P<kind>def|defp|defmacro|defmacrop|defguard|defguardp|defdelegate)\s+{name}(?![\w?!])",
         r"\s*(?P<kind>defmodule|defprotocol)\s+(?:\w+\.)*{name}\s",
         r"\s*(?P<kind>@){name}\s+(?!do\b)\S",
+        r"\s*@(?P<kind>type|typep|opaque)\s+{name}\b",
     ),
-    "Erlang": (r"(?P<kind>{name})\(.*(?:->|,\s*$)", r"-(?P<kind>define)\({name}\b"),
+    "Erlang": (
+        r"(?P<kind>{name})\(.*(?:->|,\s*$)",
+        r"-(?P<kind>define|record)\({name}\b",
+        r"-(?P<kind>type|opaque)\s+{name}\(",
+    ),
     "Haskell": (
         r"\s*(?:\({name}\)|{name})\s*(?:,\s*[\w']+\s*)*(?P<kind>::)",
         r"(?P<kind>data|newtype|type|class)\s+(?:family\s+|instance\s+)?(?:.*=>\s*)?{name}(?![\w'.])",
@@ -93,6 +102,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?:local\s+)?(?P<kind>function)\s+(?:\w+[.:])*{name}\s*\(",
         r"\s*(?:local\s+)?(?:\w+[.:])*{name}\s*=\s*(?P<kind>function)\b",
         r"\s*(?P<kind>local)\s+{name}\s*(?:<\w+>\s*)?=",
+        # A table at the top of a file is filled there; other fields may be set anywhere.
+        r"(?:\w+\.)+{name}\s*=\s*\{{",
     ),
     "Perl": (
         r"\s*(?P<kind>sub)\s+{name}\b",
@@ -100,8 +111,13 @@ _FORMS: Mapping[str, Sequence[str]] = {
         # Of the package, or of the file; other variables are those of a function.
         r"(?:\s*our|my|Readonly(?:::\w+)?(?:\s+my|\s+our)?)\s+[$@%]{name}\s*(?P<kind>=)(?![=~])",
         r"\s*use\s+constant\s+{name}\s*(?P<kind>=)>",
+        r"\s*(?P<kind>has)\s+['\"]?{name}['\"]?\s*(?:=>|,)",
     ),
-    "R": (r"\s*[`\"]?{name}[`\"]?\s*(?:<-|=)\s*(?P<kind>function)\b",),
+    "R": (
+        r"\s*[`\"]?{name}[`\"]?\s*(?:<-|=)\s*(?P<kind>function)\b",
+        r"\s*set(?P<kind>Class|RefClass|Generic)\(\s*[\"']{name}[\"']",
+        r"[`\"]?{name}[`\"]?\s*<-(?P<kind>)",
+    ),
     "Julia": (
         r"\s*(?P<kind>function|struct|mutable struct|macro|module|const|abstract type)\s+(?:\w+\.)*{name}\b",
         (
@@ -115,13 +131,13 @@ _FORMS: Mapping[str, Sequence[str]] = {
             r"{name}(?=[\s)]|$)"
         ),
         # A macro of the project's own defines it, at the top of a file: `(defelem button`.
-        rf"\((?P<kind>def(?!ault|er\b|in)[\w-]*)\s+{_METADATA}{{name}}(?=[\s)]|$)",
+        rf"\((?P<kind>def(?!ault|er\b|in(?!e-))[\w-]*)\s+{_METADATA}(?:#?:|\")?{{name}}(?=[\s)\"]|$)",
     ),
     "Nim": (
         r"\s*(?P<kind>proc|func|method|template|macro|iterator|converter|const|let|var)\s+{name}\b",
         # A type has a word of its own. A constant or a variable of a block is exported, so that it is no assignment.
         (
-            r"\s+{name}\*?\s*(?:\[[^\[\]]*\]\s*)?(?:\{{\.[^{{}}]*\.\}}\s*)?=\s*(?:ref |ptr )?"
+            r"(?:\s+|type\s+){name}\*?\s*(?:\[[^\[\]]*\]\s*)?(?:\{{\.[^{{}}]*\.\}}\s*)?=\s*(?:ref |ptr )?"
             r"(?P<kind>object|enum|distinct|tuple|concept)\b"
         ),
         r"\s+{name}\*\s*(?:\{{\.[^{{}}]*\.\}}\s*)?(?::\s*[\w\[\], .]+)?(?P<kind>=)(?!=)",
@@ -150,6 +166,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"\s*(?P<kind>fu(?:n|nc|nct|nctio|nction)?)!?\s+(?:\w+[:#.])*{name}\s*\(",
         # A part of a list or a dictionary is set later, and `==` compares.
         r"\s*(?P<kind>let|const?)\s+(?:[sgbwt]:)?{name}\s*=(?![=~])",
+        r"\s*(?P<kind>com(?:mand)?)!?\s+(?:-\S+\s+)*{name}\s",
+        r"\s*(?P<kind>aug(?:roup)?)\s+{name}\s*$",
     ),
     "Emacs Lisp": (
         (
@@ -197,7 +215,10 @@ _KINDS = {
     "ARG": "variable", "ENV": "variable", ":": "variable", "contract": "class", "role": "class", "grammar": "class",
     "classdef": "class", "structure": "struct", "class_name": "class", "signal": "variable", "abstract": "type",
     "distinct": "type", "is": "type", ";": "variable", "package body": "module", "event": "type",
-    "error": "type", "task": "type",
+    "error": "type", "task": "type", "FROM": "module", "input": "type", "scalar": "type", "fragment": "type",
+    "query": "type", "mutation": "type", "directive": "type", "model": "type", "typep": "type", "opaque": "type",
+    "has": "property", "Class": "class", "RefClass": "class", "aug": "type", "augroup": "type",
+    "define-condition": "class", "defpackage": "module",
 }  # fmt: skip
 """Kinds of definitions by their keywords; any other keyword defines a function."""
 UNPARSED_LANGUAGES = {
@@ -227,7 +248,7 @@ NO_CODE = frozenset({
 """Languages of documents, data and manifests, which define no names of code."""
 HYPHENATED_LANGUAGES = frozenset({
     "Clojure", "Common Lisp", "CSS", "Emacs Lisp", "Fennel", "fish", "HCL", "Less", "Makefile", "Nix", "PowerShell",
-    "Racket", "Raku", "Sass", "Scheme", "SCSS", "Shell", "Terraform",
+    "Dockerfile", "Just", "Racket", "Raku", "Sass", "Scheme", "SCSS", "Shell", "Terraform",
 })  # fmt: skip
 """Languages in which a name may have a hyphen, so that ``a-b`` doesn't contain the name ``a``."""
 _SIGNED_LANGUAGES = LISPS | {"Fennel", "Raku"}
@@ -500,7 +521,7 @@ _ASSIGNED = frozenset({"C#", "Groovy", "Java", "Nim"})
 """Languages in which a sign of equality behind a name and a type makes it a variable, or a constant."""
 
 
-_WITHOUT_KEYWORDS = frozenset({"CSS", "SCSS", "Less", "Makefile"})
+_WITHOUT_KEYWORDS = frozenset({"CSS", "SCSS", "Less", "Makefile", "Just"})
 
 _ELISP_FUNCTION = re.compile(
     r"(?:cl-)?def(?:un|macro|subst|generic|method)\*?|def(?:alias|advice|ine-(?:inline|minor-mode|derived-mode"
@@ -523,7 +544,7 @@ def _kind_of(  # noqa: PLR0911, PLR0912 - one for each language of its own
         return "variable"
     if language == "Emacs Lisp" and keyword not in _KINDS and _ELISP_FUNCTION.fullmatch(keyword) is None:
         return "variable"  # a face, an error, or what a macro of the project's own defines
-    if language in {"Python", "Lua"} and not keyword:
+    if language in {"Python", "Lua", "R"} and not keyword:
         return "variable"
     if (language in _ASSIGNED and keyword == "=") or (language in {"Kotlin", "Scala"} and keyword in {"val", "var"}):
         return "variable"

@@ -42,6 +42,7 @@ from sourcelight.engines.deepsearch.lookups.defaults import (
     find_parameter_default,
     find_value,
 )
+from sourcelight.engines.deepsearch.lookups.definitions.blocks import find_keys
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, is_of_kind
 from sourcelight.engines.deepsearch.lookups.definitions.search import (
     find_definitions,
@@ -262,8 +263,11 @@ def _is_word_of_prose(lookup: Lookup, work: Work, definitions: Sequence[Definiti
 
 def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
     """Return the value of a name that nothing defines where the question asks for it, or that it occurs nowhere."""
-    if lookup.owner and lookup.kind == "definition":
-        return None
+    if lookup.kind == "definition":
+        is_key = not lookup.owner and _PLAIN_WORD.fullmatch(lookup.name) is None
+        keys = find_keys(work, work.texts, lookup.name, notes) if is_key else []
+        if lookup.owner or keys:
+            return state_definitions(work, lookup.name, keys, queries, notes) if keys else None
     if lookup.owner and lookup.kind == "value":
         assigned = find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
         assigned = assigned or find_key(work, lookup.name, lookup.owner, notes)

@@ -32,7 +32,7 @@ _HAXE_WORDS = r"(?:(?:@:?\w+(?:\([^()]*\))?|public|private|static|inline|overrid
 SAME_FORMS = {
     "Objective-C++": "Objective-C", "Common Lisp": "Clojure", "Fennel": "Clojure", "Racket": "Scheme",
     "Fortran Free Form": "Fortran", "Gradle": "Groovy", "Terraform": "HCL", "TypeScript": "JavaScript",
-    "SCSS": "CSS", "Less": "CSS", "PLpgSQL": "SQL",
+    "SCSS": "CSS", "Less": "CSS", "PLpgSQL": "SQL", "SystemVerilog": "Verilog",
 }  # fmt: skip
 """Languages whose definitions and calls have the forms of another one."""
 NAMED_FORMS: Mapping[str, Sequence[str]] = {
@@ -229,12 +229,46 @@ NAMED_FORMS: Mapping[str, Sequence[str]] = {
     "Makefile": (
         # `gate: level`
         r"(?P<kind>){name}\s*:(?![:=])",
+        # `define gate`
+        r"\s*(?:override\s+)?(?P<kind>define)\s+{name}\b",
         # `export GATE := 1`
         r"\s*(?:(?:export|override)\s+)*{name}\s*[?:+!]{{0,3}}(?P<kind>=)",
     ),
     "Dockerfile": (
         # `ARG GATE=1`
         r"\s*(?P<kind>ARG|ENV)\s+{name}(?:=|\s|$)",
+        # `FROM water:1 AS gate`
+        r"(?i:\s*(?P<kind>FROM)\s.*\sAS\s+{name}\s*$)",
+    ),
+    "GraphQL": (
+        # `type Gate @key {`
+        r"\s*(?:extend\s+)?(?P<kind>type|input|enum|interface|union|scalar|fragment|query|mutation)\s+{name}\b",
+        # `directive @gate on FIELD`
+        r"\s*(?P<kind>directive)\s+@{name}\b",
+    ),
+    "Nix": (
+        # `gate = { level }: level`
+        r"\s*(?:[\w-]+\.)*(?P<kind>{name})\s*=\s*(?:\w+|(?:\w+\s*@\s*)?\{{[^{{}}]*\}}(?:\s*@\s*\w+)?)\s*:",
+        # `gate = lib.mkOption {`
+        r"\s*(?:[\w-]+\.)*{name}\s*(?P<kind>=)\s*(?:\w+\.)*mk[A-Z]\w*\b",
+    ),
+    "Just": (
+        # `gate level="1": open`
+        r"@?(?P<kind>){name}(?:\s+[*+$]?[\w-]+(?:=[^:]*)?)*\s*:(?!=)",
+        # `gate := "1"`
+        r"(?:export\s+)?{name}\s*:(?P<kind>=)",
+    ),
+    "Verilog": (
+        # `module gate #(`
+        r"\s*(?P<kind>module|interface|package|class|program)\s+(?:automatic\s+|static\s+)?{name}\b",
+    ),
+    "Thrift": (
+        # `struct Gate {`
+        r"\s*(?P<kind>struct|service|enum|exception|union|const\s+\w+|typedef\s+\w+)\s+{name}\b",
+    ),
+    "Prisma": (
+        # `model Gate {`
+        r"\s*(?P<kind>model|enum|type|view|generator|datasource)\s+{name}\b",
     ),
     "CMake": (
         # `function(gate level)`

@@ -1,6 +1,7 @@
-"""Blocks of Terraform by their addresses, such as `var.region`, `module.network` and `data.aws_region.current`.
+"""Blocks of Terraform by their addresses, such as `var.region` and `module.network`, and keys of data.
 
-References have the address, and definitions only its last part: this module leads from one to the other.
+References to a block have the address, and definitions only its last part: this module leads from one to the other.
+Keys of data, such as the jobs of a workflow, and variables of a shell define a name that no line of code does.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.source.functions import lines_around
@@ -21,6 +23,9 @@ from sourcelight.engines.symbols.definition_parser import Definition
 BLOCK_LANGUAGES = frozenset({"HCL", "Terraform"})
 _MAX_ROWS, _MAX_LINE, _MAX_BLOCK = 2_000, 500, 2_000
 """Lines with a name that are read, their characters, and lines of a block of locals above one of them."""
+_MAX_KEYS = 3
+"""Lines of data with a key; more of them are entries of one kind."""
+_KEYED = frozenset({"INI", "Shell", "TOML", "YAML"})
 _ADDRESS = re.compile(r"(?:var|local|module)\.[A-Za-z_][\w-]*|(?:data\.)?[a-z][a-z\d]*_\w+\.[A-Za-z_][\w-]*")
 _HEAD = re.compile(
     r"\s*(?P<kind>variable|module|resource|data)\s+\"(?P<label>[\w-]+)\"(?:\s+\"(?P<name>[\w-]+)\")?\s*\{"
@@ -78,3 +83,23 @@ def find_blocks(
         location = DefinitionLocation(target, row["path"], definition)
         if defines is not None and _address_at(texts.lines(target, row["path"]), location) == address:
             yield target, row["path"], definition
+
+
+def find_keys(work: Work, texts: FileTexts, name: str, notes: list[str]) -> list[DefinitionLocation]:
+    """Return the lines that have a name as a key, an anchor, a local value or a variable of a shell; none of many."""
+    key = re.escape(name)
+    pattern = re.compile(
+        rf"\s*(?:- +|export +|readonly +)?[\"']?{key}[\"']?\s*[:=](?!=)|[^#]*[:-] +&{key}(?![\w-])"
+        rf"|\s*\[[\w.\" -]*\b{key}\"?\]"
+    )
+    locations = []
+    for row in run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)[:_MAX_ROWS]:
+        path, number, text = row["path"], row["line_number"], (row["line"] or "")[:_MAX_LINE]
+        target, language = work.inquiry.pins.of(row["repository"]), language_of(path)
+        if row["type"] != "content" or target is None or rank_of(path) > 1 or pattern.match(text) is None:
+            continue
+        is_local = language in BLOCK_LANGUAGES and _is_local(texts.lines(target, path), number)
+        if language in _KEYED or is_local:
+            definition = Definition(name, "key", "", 0, number, number, number, column=text.find(name))
+            locations.append(DefinitionLocation(target, path, definition))
+    return locations if len(locations) <= _MAX_KEYS else []
