@@ -8,6 +8,10 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.described_places.file_names import RankedName, first_by_name
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking import RankedFile
+from sourcelight.repos.catalog import Catalog
 from sourcelight.testing import RepositoryBuilder
 
 _FILES = {
@@ -52,3 +56,28 @@ def test_a_class_is_stated_if_the_file_is_named_as_it_is(tmp_path: Path) -> None
     text = _headline(tmp_path, "Which class wraps shell arguments by quoting them?")
     assert "Most relevant" not in text
     assert "`QuotingRules`" in text
+
+
+@pytest.mark.parametrize(
+    ("viewer", "editor", "is_first"),
+    [
+        # The name of the better file has no word of the question.
+        ((1.0, [], 0.0), (0.75, [2], 0.1), True),
+        ((1.0, [], 0.0), (0.65, [2], 0.1), False),
+        # Both names have some; that of the other one has more.
+        ((1.0, [1], 0.1), (0.65, [2], 0.4), True),
+        ((1.0, [1], 0.3), (0.65, [2], 0.4), False),
+        ((1.0, [1], 0.1), (0.5, [2], 0.4), False),
+    ],
+)
+def test_a_file_that_is_named_for_the_place_comes_before_a_slightly_better_one(
+    tmp_path: Path, viewer: tuple[float, list[int], float], editor: tuple[float, list[int], float], *, is_first: bool
+) -> None:
+    repo = RepositoryBuilder(tmp_path / "pebbles")
+    repo.commit({"README.md": "Pebbles\n"}, "Start")
+    target = Target(Catalog.open([str(repo.path)]).repositories[0])
+    names = [
+        RankedName(RankedFile(target, path, score, "code"), frozenset(concepts), frozenset(), 0, share)
+        for path, (score, concepts, share) in (("panes/viewer.py", viewer), ("panes/editor.py", editor))
+    ]
+    assert first_by_name(names) == (names[1].file if is_first else None)

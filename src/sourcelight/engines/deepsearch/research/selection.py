@@ -33,8 +33,8 @@ from sourcelight.engines.deepsearch.evidence.surroundings import (
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
-from sourcelight.engines.deepsearch.lookups.described_places.best_file import find_best_file
-from sourcelight.engines.deepsearch.lookups.described_places.wording import read_place_question
+from sourcelight.engines.deepsearch.lookups.described_places.best_file import find_best_file, find_named_lead
+from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
 from sourcelight.engines.deepsearch.passages.entries import state_entry
 from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
@@ -108,7 +108,7 @@ def select_evidence(
     place_question = read_place_question(inquiry.words)
     # Lines with a name that the question has are found by that name, whatever the ranking says.
     asks_place = place_question is not None and not place_question.asks_callers and not question.names
-    best_lines = select_lines(best_file_first(candidates) if asks_place else candidates)
+    best_lines = select_lines(_order(work, place_question if asks_place else None, ranking, candidates))
     relevant = describe_lines(texts, ranking, weights, best_lines)
 
     max_quotes = _QUOTES_BESIDE_HISTORY if past.commits else QUOTES
@@ -172,6 +172,15 @@ def select_evidence(
         uses = _find_uses(defined[0], inquiry, texts, work.emit)
 
     return replace(findings, tests=tests, docs=docs, overviews=overviews, uses=uses)
+
+
+def _order(
+    work: Work, question: PlaceQuestion | None, ranking: Ranking, candidates: Sequence[RankedLines]
+) -> Sequence[RankedLines]:
+    """Return candidates with the best one of the file that a question for a place seeks before all others."""
+    if question is None:
+        return candidates
+    return best_file_first(candidates, find_named_lead(work, question, ranking))
 
 
 def _is_program(path: str) -> bool:

@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.evidence.question_terms import WINDOW, best_
 from sourcelight.engines.deepsearch.evidence.relevant.files import TYPES, ScoredFile
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
 from sourcelight.engines.deepsearch.evidence.units import comment_start
-from sourcelight.engines.search.ranking import RankedChunk
+from sourcelight.engines.search.ranking import RankedChunk, RankedFile
 from sourcelight.engines.search.ranking.terms.tokenizer import is_joined_form
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -83,13 +83,15 @@ def rank_lines(files: Sequence[ScoredFile]) -> list[RankedLines]:
     return sorted(candidates, key=lambda item: item.order)
 
 
-def best_file_first(candidates: Sequence[RankedLines]) -> list[RankedLines]:
-    """Return candidates with the best one of the best file before all others.
+def best_file_first(candidates: Sequence[RankedLines], lead: RankedFile | None) -> list[RankedLines]:
+    """Return candidates with the best one of the best file, or of the `lead` if there is one, before all others.
 
     A question for a place is answered by a file, and files are ranked by more than one definition: of 510 such
     questions, the first file was right for 346 (285 without this), and one of the first three for 413 (402).
     """
-    first = next((candidate for candidate in candidates if candidate.file.rank == 0), None)
+    key = None if lead is None else (lead.target, lead.path)
+    first = next((item for item in candidates if (item.file.target, item.file.path) == key), None)
+    first = first or next((candidate for candidate in candidates if candidate.file.rank == 0), None)
     if first is None:
         return list(candidates)
     return [first, *(candidate for candidate in candidates if candidate is not first)]

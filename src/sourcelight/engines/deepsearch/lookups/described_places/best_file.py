@@ -32,6 +32,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
 )
 from sourcelight.engines.deepsearch.lookups.described_places.file_names import (
     answering_files,
+    first_by_name,
     is_answer,
     is_named,
     read_names,
@@ -46,7 +47,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.sentences import (
     state_place,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion
-from sourcelight.engines.search.ranking import Ranking
+from sourcelight.engines.search.ranking import RankedFile, Ranking
 from sourcelight.engines.symbols.definition_parser import Definition
 
 _MIN_SHARE, _MIN_SUM = 0.45, 0.85
@@ -99,6 +100,11 @@ class _Place:
         """The key that puts the best first; of equal ones a definition before the file."""
         return -self.share, -self.own_share, self.definition is None
 
+    @property
+    def name(self) -> str:
+        """The name of the definition; empty for the file."""
+        return "" if self.definition is None else self.definition.name
+
 
 def find_best_file(
     work: Work, question: PlaceQuestion, ranking: Ranking, candidates: Sequence[RankedLines],
@@ -119,9 +125,7 @@ def find_best_file(
     files
         The best files.
     """
-    if question.asks_callers:
-        return None
-    description = _describe(work, question)
+    description = None if question.asks_callers else _describe(work, question)
     ranked = answering_files(ranking)
     visible = [file for file in files if is_answer(file.path)]
     if description is None or not ranked or ranked[0].score <= 0.0 or not visible or visible[0].path != ranked[0].path:
@@ -129,6 +133,9 @@ def find_best_file(
 
     lead = 1.0 - ranked[1].score / ranked[0].score if len(ranked) > 1 else 1.0
     measure = _WordWeights(description, _weigh(description, ranking.idf))
+    names = read_names(ranked, description, measure.weights, work.inquiry.pins.name_words)
+    if first_by_name(names) is not None:
+        return None
     definitions = [_stateable_definitions(file, candidates) for file in visible]
     scored = sorted(_score_all(work.texts, visible, definitions, measure), key=lambda item: item.order)
     of_file = [item for item in scored if item.file is visible[0]]
@@ -137,12 +144,19 @@ def find_best_file(
     ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
     is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
     finding = _state(work, question, measure, fitting, ranked_first) if is_clear else None
-    if finding is None:
-        names = read_names(ranked, description, measure.weights, work.inquiry.pins.name_words)
-        if is_named(names, lead, question.text + question.clause, description):
-            lines = next(item for item in candidates if item.file is visible[0])
-            finding = _state_named(work, question, of_file, lines, names[0].words(description))
+    if finding is None and is_named(names, lead, question.text + question.clause, description):
+        lines = next(item for item in candidates if item.file is visible[0])
+        finding = _state_named(work, question, description, of_file, lines)
     return finding
+
+
+def find_named_lead(work: Work, question: PlaceQuestion, ranking: Ranking) -> RankedFile | None:
+    """Return the file that comes before the best one of a ranking for its name; None for the best one itself."""
+    description = _describe(work, question)
+    if description is None:
+        return None
+    weights = _weigh(description, ranking.idf)
+    return first_by_name(read_names(answering_files(ranking), description, weights, work.inquiry.pins.name_words))
 
 
 def _is_clear(share: float, rival: float, lead: float, words: int) -> bool:
@@ -153,19 +167,31 @@ def _is_clear(share: float, rival: float, lead: float, words: int) -> bool:
 
 
 def _state_named(
-    work: Work, question: PlaceQuestion, of_file: Sequence[_Place], lines: RankedLines, words: Sequence[str]
+    work: Work, question: PlaceQuestion, description: Description, of_file: Sequence[_Place], lines: RankedLines
 ) -> Finding | None:
     """Write that a file is named for what is sought, with the definitions in it that have most of it."""
     target, path = lines.file.target, lines.file.path
-    parts = [(item, item.definition) for item in of_file if item.definition is not None]
-    same = [part for item, part in parts if words_of_name(part.name) == words_of_file(path) and _fits(item, question)]
-    if question.noun in {"function", "type"}:
-        is_same = question.noun == "type" and same
-        return state_place(work, work.texts, DefinitionLocation(target, path, same[0])) if is_same else None
+    texts, name = work.texts, words_of_file(path)
+    parts = [
+        (item, DefinitionLocation(target, path, item.definition)) for item in of_file if item.definition is not None
+    ]
+    if question.noun == "type":
+        same = [location for item, location in parts if _fits(item, question) and words_of_name(item.name) == name]
+        return state_place(work, texts, same[0]) if same else None
+    if question.noun == "function":
+        return None
 
-    strong = {part.name: part for item, part in parts if item.own_share >= _MIN_OWN}
-    locations = [DefinitionLocation(target, path, part) for part in list(strong.values())[:MAX_STATED]]
-    return state_in_file(work, work.texts, locations) if locations else state_named_file(work.texts, lines, words)
+    strong = [(item, location) for item, location in parts if item.own_share >= _MIN_OWN]
+    locations = list({item.name: location for item, location in reversed(strong)}.values())[::-1]
+    # Definitions that have the words, and say something else of them, tell what the file is about.
+    if any(_is_past(item, question) for item, _ in strong) or any(
+        _turns_around(sentence.text, question.text, description)
+        for location in locations
+        if (sentence := documentation_at(texts, location)) is not None
+    ):
+        return None
+    words = description.words_in(name)
+    return state_in_file(work, texts, locations[:MAX_STATED]) if locations else state_named_file(texts, lines, words)
 
 
 def _describe(work: Work, question: PlaceQuestion) -> Description | None:
@@ -251,10 +277,12 @@ def _measure_definition(file: ScoredFile, definition: Definition, measure: _Word
 
 def _fits(item: _Place, question: PlaceQuestion) -> bool:
     """Return whether a place is of the kind that a question asks for; a definition in it is a place of a file."""
-    verb = question.passive_verb
-    if verb and item.definition is not None and verb in words_of_name(item.definition.name):
-        return False
-    return _is_of_kind(item.definition, question)
+    return not _is_past(item, question) and _is_of_kind(item.definition, question)
+
+
+def _is_past(item: _Place, question: PlaceQuestion) -> bool:
+    """Return whether a definition is called as what was done, which is the verb at the end of a question."""
+    return bool(question.passive_verb) and question.passive_verb in words_of_name(item.name)
 
 
 def _is_of_kind(definition: Definition | None, question: PlaceQuestion) -> bool:

@@ -17,12 +17,18 @@ from sourcelight.engines.search.ranking import RankedFile, Ranking
 
 _MAX_FILES = 8
 """Best files whose names are compared."""
-_MIN_SHARE = 0.1
+_MIN_SHARE, _USUAL_SHARE = 0.1, 0.2
 """The share of a question's weight in the name of a file."""
-_MIN_LEAD, _MIN_LEAD_OF_LONG_NAME = 0.1, 0.3
-"""The lead of the file in the ranking, by whether its name has words that the question lacks.
+_MIN_LEAD, _MIN_LEAD_OF_FEW, _MIN_LEAD_OF_LONG_NAME = 0.02, 0.1, 0.3
+"""The lead of the file in the ranking: usually, with less than the usual share, and if its name has other words, too.
 
-Of 559 questions for places whose files are known, 108 have such a file, and it is right in 107.
+Of 559 questions for places whose files are known, 115 have such a file, and it is right in all of them.
+"""
+_MIN_SCORE, _MIN_SCORE_OF_UNNAMED, _MIN_LEAD_OF_SHARE = 0.6, 0.7, 0.2
+"""The share of the best score that a file needs to come first for its name, also if the best file's name has no word of
+the question, and the lead in the weight of the question's words.
+
+Of 559 questions, the file that comes first is another one for 56: right for 24 of them, and for 12 without this.
 """
 _KINDS_OF_CODE = frozenset({"code", "config"})
 _NEGATED = re.compile(r"\b(?:not|instead of|without|(?:other|rather) than|besides|except|unlike|like)\b", re.IGNORECASE)
@@ -58,10 +64,6 @@ class RankedName:
     def adds_to(self, other: RankedName) -> bool:
         """Return whether its name has a concept that the path of another file lacks."""
         return bool(self.in_name - other.in_name - other.in_folder)
-
-    def words(self, description: Description) -> list[str]:
-        """Return the words of its name that the description has."""
-        return description.words_in(words_of_file(self.file.path))
 
 
 def answering_files(ranking: Ranking) -> list[RankedFile]:
@@ -114,5 +116,20 @@ def is_named(names: Sequence[RankedName], lead: float, text: str, description: D
     first, following = names[0], names[1:]
     is_rivaled = any(first.in_name <= other.in_name or other.adds_to(first) for other in following)
     in_clauses = first.in_name.isdisjoint(description.coverage(words_of_name(_CLAUSE.split(text)[0]), weak=False))
-    least = _MIN_LEAD_OF_LONG_NAME if first.extra else _MIN_LEAD
+    least = _MIN_LEAD if first.share >= _USUAL_SHARE else _MIN_LEAD_OF_FEW
+    least = _MIN_LEAD_OF_LONG_NAME if first.extra else least
     return first.share >= _MIN_SHARE and lead >= least and not is_rivaled and not in_clauses
+
+
+def first_by_name(names: Sequence[RankedName]) -> RankedFile | None:
+    """Return the file that is named for a place, with no other word, and nearly the best; None for the best itself."""
+    if not names or names[0].file.score <= 0.0:
+        return None
+    first = names[0]
+    for name in names[1:]:
+        score = name.file.score / first.file.score
+        leads = score >= _MIN_SCORE and name.share > first.share + _MIN_LEAD_OF_SHARE
+        is_alone = score >= _MIN_SCORE_OF_UNNAMED and not first.in_name and name.adds_to(first)
+        if not name.extra and (leads or is_alone):
+            return name.file
+    return None

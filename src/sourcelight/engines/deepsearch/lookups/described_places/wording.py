@@ -20,6 +20,12 @@ _FUNCTION = (
 _BIT = r"(?:bit|part|piece|place|chunk|section|spot)"
 _CODE = rf"(?:{_BIT} of (?:the |our |its )?(?:code|source|codebase|code base)|code|logic|{_BIT})"
 _THING = r"(?:exceptions?|filters?|hooks?|middlewares?|decorators?|pipes?)"
+_DOER = (
+    r"(?:adapters?|annotations?|attributes?|backends?|controllers?|converters?|decoders?|drivers?|encoders?|formatters?"
+    r"|handlers?|loaders?|matchers?|parsers?|plugins?|polic(?:y|ies)|providers?|readers?|rules?|serializers?|services?"
+    r"|strateg(?:y|ies)|validators?|views?|widgets?|workflows?|writers?)"
+)
+"""Nouns of what does something by itself, as a verb behind them says: "which rule finds empty loops"."""
 _THAT = r"(?: (?:that|which|where|for|of|to|responsible for|in charge of|behind))?"
 _BE = r"(?:is|are|was|were|does|do|did|has|have|can|could|should|would|will)"
 _FIND = r"(?:do|can|would|could|should) (?:i|we|you) (?:find|see|look for|look at)"
@@ -40,6 +46,7 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("function", rf"(?:in )?(?:which|what) {_FUNCTION} (?P<text>.+)"),
     ("any", rf"(?:which|what) {_CODE}{_THAT} (?P<text>.+)"),
     ("any", rf"(?:in )?(?:which|what) (?P<text>{_THING} .+)"),
+    ("any", rf"(?:which|what) (?P<text>{_DOER} (?!(?:is|was|does)\b)\w+s\b.+)"),
     ("any", rf"where(?:abouts)?(?: exactly)? {_FIND}(?: the {_CODE}{_THAT})? (?P<text>.+)"),
     ("any", rf"{_WHERE} {_BE} the {_CODE}{_THAT} (?P<text>.+)"),
     ("any", rf"{_WHERE} {_BE} (?P<text>.+)"),
@@ -87,10 +94,17 @@ _OF_CALLERS_ALONE = re.compile(
 )
 _OF_VALUE = re.compile(
     r"(?:does|do|did|is|are|was|were|can|will|should|must|would)\b"
-    r"(?!.*\b(?:lives?|in|happens?|done|handled|implemented|located|kept|found)$)",
+    r"(?!.*\b(?:lives?|in|happens?|done|handled|implemented|located|kept|found)$)"
+    r"(?!(?<=is) (?:(?:an?|for) |the .* (?:that|which|for [a-z]+ing)\b)"
+    r"(?!.*\b[a-z]+(?:ed|en)(?: (?:to|from|by|into|with|at|on))?$))"
+    r"(?!(?<=does) (?:all )?(?:the )?(?:[a-z-]+ ){0,2}[a-z-]+(?:ing|ion|age|ment|work|stuff)"
+    r"(?: (?:of|to|for|on) .*)?$)",
     re.IGNORECASE,
 )
-"""A file that something reads or needs is no place of code: "which file does it read from"."""
+"""A file that something reads or needs is no place of code: "which file does it read from".
+
+One that is something, or does some work, may be: "which class is a map without cases", "which file does the hashing".
+"""
 _IN = re.compile("in ", re.IGNORECASE)
 _NOUN_OF_FUNCTION = re.compile(rf"^(?:the|our|its|that|this) {_FUNCTION} (?:that|which|for|to) ", re.IGNORECASE)
 _RELATIVE = re.compile(
