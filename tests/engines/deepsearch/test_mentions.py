@@ -108,3 +108,21 @@ def test_a_word_of_prose_is_not_denied_alone(mill: LocalEngine) -> None:
 )
 def test_subjects_are_names_else_nouns(question: str, subjects: tuple[str, ...]) -> None:
     assert absent_subjects(question, frozenset({"mill"})) == subjects
+
+
+def test_alternatives_are_denied_together(mill: LocalEngine) -> None:
+    """Thrift answers "Redis or Thrift"."""
+    answer = research(mill, "Does it support Kotlin or Haskell?").text
+    assert answer.startswith("No searched file has `Kotlin`")
+    assert "No searched file has `Haskell`" in answer
+    assert "No searched file has `Kotlin`: " not in research(mill, "Does it support Kotlin or Thrift?").text
+    assert absent_subjects("does it work with redis or memcached as a backend?", frozenset()) == ("redis", "memcached")
+    assert absent_subjects("any support for tar or gzip archives?", frozenset()) == ()
+    assert absent_subjects("Does it have a light/dark theme?", frozenset()) == ("theme",)
+
+
+def test_a_definition_of_a_name_with_a_hyphen_is_absent(mill: LocalEngine) -> None:
+    assert research(mill, "where is number-field defined in mill.form?").text.startswith(
+        "No searched file has `number-field`"
+    )
+    assert "`grind-request`" not in research(mill, "where is grind-request defined?").text.split("\n")[0]

@@ -22,7 +22,8 @@ _IRREGULAR_PLURALS = {
 
 _SINGULAR_IN_S = frozenset({
     "alias", "always", "as", "atlas", "bias", "canvas", "chaos", "cosmos", "does", "gas", "has", "https", "ios",
-    "kubernetes", "kudos", "macos", "news", "pandas", "series", "species", "was", "yes",
+    "jenkins", "keras", "kubernetes", "kudos", "macos", "nats", "news", "pandas", "postgres", "series", "species",
+    "was", "yes",
 })  # fmt: skip
 """Words that end with an "s" and are no plurals, beside those that end with "ss", "us" or "is"."""
 

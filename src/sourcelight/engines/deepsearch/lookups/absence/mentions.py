@@ -66,6 +66,7 @@ _MAX_ENTRY = 120
 """Characters of a line that may be an entry of a list."""
 
 _CHANGES = re.compile(r"(?:change|news|history|release)\w*(?:\.\w+)?$", re.IGNORECASE)
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
 _AFFIRMS = re.compile(
     r"\b(?:support(?:s|ed|ing)?|works?|compatible|provid(?:e|es|ed|ing)|includ(?:e|es|ed|ing)|built[- ]?in|comes?"
     r"|available|implement\w*|add(?:s|ed)|now|enabl\w+|introduc\w+|allows?|lets?|features?)\b",
@@ -81,12 +82,19 @@ _DENIES = re.compile(
 def find_mentions_alone(work: Work) -> Finding | None:
     """State that no line of code has what a question asks for, and where it is mentioned; None if that is uncertain."""
     repository_words = work.inquiry.pins.name_words
-    for subject in absent_subjects(work.inquiry.words, repository_words):
-        finding = _find_mentions_of(work, subject)
-        if finding is not None:
-            return finding
+    subjects = absent_subjects(work.inquiry.words, repository_words)
+    findings = (_find_mentions_of(work, subject) for subject in subjects)
+    if _OR.search(work.inquiry.words) is None:
+        return next((finding for finding in findings if finding is not None), None)
 
-    return None
+    # One alternative that is there answers the question.
+    alternatives = [finding for finding in findings if finding is not None]
+    if not alternatives or len(alternatives) < len(subjects):
+        return None
+    first, *others = alternatives
+    first.details += [finding.headline for finding in others]
+    first.heading = "Neither is there"
+    return first
 
 
 def _find_mentions_of(work: Work, subject: str) -> Finding | None:

@@ -30,6 +30,11 @@ _HYPHENATED = re.compile(
     re.IGNORECASE,
 )
 """A word with a hyphen that a question asks for; its parts alone are everywhere."""
+_DEFINED = re.compile(
+    r"\bwhere (?:is|are) (?:the )?(?P<word>[A-Za-z]\w*(?:-\w+)+[?!*]?) (?:\w+ )?(?:defined|declared|implemented)\b",
+    re.IGNORECASE,
+)
+"""A word with a hyphen whose definition a question asks for."""
 
 _MAX_PHRASES = 2
 """Names of several words that are looked up."""
@@ -109,7 +114,7 @@ def absent_phrases(work: Work) -> tuple[str, ...]:
         return ()
 
     phrases = dict.fromkeys(match[0] for match in _PHRASE.finditer(work.inquiry.words) if not _has_plain(match[0]))
-    hyphenated = _HYPHENATED.search(work.inquiry.words)
+    hyphenated = _HYPHENATED.search(work.inquiry.words) or _DEFINED.search(work.inquiry.words)
     if hyphenated is not None:
         phrases.setdefault(hyphenated["word"])
     return tuple(phrase for phrase in list(phrases)[:_MAX_PHRASES] if _is_absent_phrase(work, phrase))

@@ -53,7 +53,7 @@ _PASSIVE = re.compile(
 )
 _END_OF_OBJECT = re.compile(
     r"\s*(?:[,;(:]|\b(?:that|which|who|if|when|unless|while|because|so|by|in|on|at|from|into|onto|during|before|after|between"
-    r"|without|within|inside|over|under|through|via|out|per|here|there|anywhere|yet|too|either|natively|instead)\b)",
+    r"|as|without|within|inside|over|under|through|via|out|per|here|there|anywhere|yet|too|either|natively|instead)\b)",
     re.IGNORECASE,
 )
 _TAILS = (
@@ -188,6 +188,15 @@ def absent_option(text: str) -> str:
 
 
 def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has_verb: bool) -> list[str]:
+    alternatives = re.split(r"\s+or\s+", text) if not _OF_NUMBER.search(text) else [text]
+    if len(alternatives) > 1:
+        # One that is there answers the question, so each has to be read.
+        groups = [
+            _subjects_of(part, words, repository_words, has_verb=has_verb and not index)
+            for index, part in enumerate(alternatives)
+        ]
+        return [subject for group in groups for subject in group] if all(groups) else []
+
     tokens = [token for token in _TOKEN.findall(text) if _is_sought(token, repository_words)]
     names = [_singular_name(token) for token in tokens if _is_name(token, words)]
     if _CONDITION.search(words) is not None:
@@ -202,6 +211,9 @@ def _subjects_of(text: str, words: str, repository_words: frozenset[str], *, has
     noun = _noun_of(_first_phrase(rest if has_verb else text), repository_words)
     is_new = noun and not any(name.lower() in {noun, f"{noun}s"} for name in names)
     return [*names, *([noun] if is_new else [])]
+
+
+_OF_NUMBER = re.compile(r"\b(?:one|two|more|less|\d+) or (?:more|less|\w+)\b", re.IGNORECASE)
 
 
 def _singular_name(name: str) -> str:
@@ -228,6 +240,8 @@ def _noun_of(phrase: str, repository_words: frozenset[str]) -> str:
 
 def _is_sought(token: str, repository_words: frozenset[str]) -> bool:
     lowered = token.lower()
+    if re.fullmatch(r"[a-z]+(?:/[a-z]+)+", token) is not None:
+        return False  # two words, of which code may have one: "light/dark"
     is_word = lowered not in FUNCTION_WORDS and lowered not in GENERIC and lowered not in _OUTSIDE_CODE
     return is_word and lowered not in repository_words and len(token) > 1
 
