@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engines.deepsearch.asking import research
@@ -126,3 +128,21 @@ def test_a_definition_of_a_name_with_a_hyphen_is_absent(mill: LocalEngine) -> No
         "No searched file has `number-field`"
     )
     assert "`grind-request`" not in research(mill, "where is grind-request defined?").text.split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("Does it support colour output?", "color = 1"),
+        ("Is there serialisation?", "serialization = 1"),
+        ("Does it support SSL?", "connect(tls=True)"),
+        ("Is there a Postgres driver?", "import libpq"),
+        ("Is there internationalization?", "i18n.t(1)"),
+        ("Is there a database backend?", "open_db(1)"),
+    ],
+)
+def test_another_name_of_the_same_thing_is_not_denied(tmp_path: Path, question: str, line: str) -> None:
+    repo = RepositoryBuilder(tmp_path / "forge")
+    repo.commit({"a.py": f"{line}\n"}, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert "no line and no path" not in research(engine, question).text

@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
 )
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.names import NOT_DENIED, limits_of
+from sourcelight.engines.deepsearch.lookups.absence.spellings import aliases_of
 from sourcelight.engines.deepsearch.question.lookups.existence_wording import ENDING, absent_compound
 from sourcelight.engines.search.ranking.terms.related_words import related_terms, short_forms
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
@@ -105,7 +106,7 @@ def _stand_together(work: Work, words: Iterable[str], roots: Iterable[str]) -> b
 
 def _meanings_of(word: str, root: str) -> set[str]:
     """Return the root of a word, its short forms and words of its meaning."""
-    words = {*short_forms(stem(word)), *related_terms({stem(word): 1.0})}
+    words = {*short_forms(stem(word)), *related_terms({stem(word): 1.0}), *aliases_of(root)}
     return {root, *(meaning for meaning in words if len(meaning) > 2)}
 
 

@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     row_evidence,
 )
 from sourcelight.engines.deepsearch.lookups.absence.names import NOT_DENIED, find_absence
+from sourcelight.engines.deepsearch.lookups.absence.spellings import aliases_of
 from sourcelight.engines.deepsearch.lookups.recount import rows_of_code
 from sourcelight.engines.deepsearch.question.lookups.existence_wording import ENDING, absent_subjects
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
@@ -91,8 +92,8 @@ def find_mentions_alone(work: Work) -> Finding | None:
     alternatives = [finding for finding in findings if finding is not None]
     if not alternatives or len(alternatives) < len(subjects):
         return None
-    first, *others = alternatives
-    first.details += [finding.headline for finding in others]
+    first, *rest = alternatives
+    first.details += [finding.headline for finding in rest]
     first.heading = "Neither is there"
     return first
 
@@ -102,7 +103,7 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     queries = make_queries(work, f"case:no type:file /{pattern}/")
     content = find_rows(work, queries, max_rows=_MAX_MENTIONS)
     is_word = subject.islower() and subject.isalpha()
-    if content.is_cut or not _is_whole(content) or (is_word and _has_related(work, subject)):
+    if content.is_cut or not _is_whole(content) or _has_related(work, subject, is_word=is_word):
         return None
     if is_word and _has_root(work, subject, in_documents=not content.lines):
         return None
@@ -252,13 +253,17 @@ def _affirms(line: str) -> bool:
     return _AFFIRMS.search(line) is not None and _DENIES.search(line) is None
 
 
-def _has_related(work: Work, word: str) -> bool:
-    """Return whether code may have a word of the same meaning: `gzip` compresses."""
-    related = [term for term in related_terms({stem(word): 1.0}) if len(term) > 3 and term not in _EVERYWHERE]
-    if not related:
+def _has_related(work: Work, word: str, *, is_word: bool) -> bool:
+    """Return whether code may have another name of the same thing, or of a word its meaning: `gzip` compresses."""
+    meanings = related_terms({stem(word): 1.0}) if is_word else ()
+    related = {term for term in meanings if len(term) > 3 and term not in _EVERYWHERE}
+    aliases = aliases_of(word)
+    if not related and not aliases:
         return False
-    words = "|".join(escape_regexp(term) for term in related)
-    queries = make_queries(work, f"case:no type:file /\\b(?:{words})/")
+    # A short name may begin any word.
+    names = [escape_regexp(name) if len(name) > 3 else rf"{name}(?:\b|_)" for name in sorted(aliases)]
+    words = "|".join([*(escape_regexp(term) for term in sorted(related)), *names])
+    queries = make_queries(work, f"case:no type:file /(?:\\b|_)(?:{words})/")
     return has_row(work, queries, lambda row: not _is_text(row["path"]))
 
 

@@ -24,9 +24,40 @@ _MAX_LINES = 2_000
 _MAX_LINE_CHARACTERS = 1_000
 """Characters of a line that are read: longer lines are generated or minified."""
 
+_BRITISH = (
+    ("our", "or"), ("ise", "ize"), ("ising", "izing"), ("isation", "ization"), ("yse", "yze"), ("ysing", "yzing"),
+    ("tre", "ter"), ("lled", "led"), ("lling", "ling"), ("ogue", "og"), ("grey", "gray"), ("ence", "ense"),
+)  # fmt: skip
+"""Parts of British words, and what Americans write for them."""
+_ALIASES_TEXT = """
+internationalization i18n intl gettext locale, localization l10n i18n locale, accessibility a11y aria, ssl tls, tls ssl,
+https tls ssl, websocket wss, postgres postgresql libpq, postgresql postgres libpq pgx, mongo mongodb,
+oauth2 oauth oidc, oauth oauth2 oidc, oidc openid, openid oidc, sso saml oidc, encryption cipher crypt aes,
+decryption decrypt cipher,
+multithreading thread mutex, threading thread mutex, concurrency thread async goroutine mutex, protobuf proto,
+database db sql, gzip gz deflate zlib, compression gzip deflate zlib, ipv6 inet6, timezone tz zoneinfo, gpu cuda opencl,
+simd avx neon sse, http2 h2 nghttp2, http/2 h2 http2 nghttp2, http/3 quic h3, quic http3 h3, regex regexp, jwt token,
+unicode utf8 utf-8, rtl bidi, ansi escape, pdf latex, sftp ssh, csv comma, xml sax, tsv tab, orm model, tty terminal
+"""
+_ALIASES = {words[0]: tuple(words[1:]) for words in map(str.split, _ALIASES_TEXT.split(","))}
+
 _CORRECTABLE = re.compile(r"[\w-]+")
 _WORD = re.compile(r"[^\W_]++(?:[-_]\w++)*+")
 _PART_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def aliases_of(word: str) -> frozenset[str]:
+    """Return what code may write for a word: its American or British spelling, and other names of the same thing.
+
+    Examples
+    --------
+    >>> sorted(aliases_of("colour")), sorted(aliases_of("SSL"))
+    (['color'], ['tls'])
+    """
+    lowered = word.lower()
+    pairs = [*_BRITISH, *((american, british) for british, american in _BRITISH)]
+    spellings = {lowered.replace(part, other) for part, other in pairs if part in lowered}
+    return frozenset({*spellings, *_ALIASES.get(lowered, ())} - {lowered})
 
 
 def nearest_spelling(work: Work, word: str) -> str:
