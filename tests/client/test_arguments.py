@@ -244,3 +244,16 @@ def test_opening_nothing_asks_for_a_directory() -> None:
         sl.NoRepositories, match=r"^no repository found below /absent \(not found: [^)]*\); pass [^\n]*$"
     ):
         sl.open("/absent", progress=False)
+
+
+def test_repositories_that_are_refused_are_not_called_absent(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "empty")  # without a commit
+
+    with pytest.raises(sl.NoRepositories) as error:
+        sl.open(tmp_path, progress=False)
+
+    first, *reasons = str(error.value).splitlines()
+    assert first == f"no repository below {tmp_path} can be searched:"
+    assert len(reasons) == 1
+    assert "no commit yet" in reasons[0]
+    assert "samples" not in str(error.value)

@@ -155,6 +155,9 @@ class NoRepositories(RepositoryError):
         else:
             reasons = "".join(f"\n  {path}: {reason}" for path, reason in list(skipped.items())[:10])
             message = f"no repository found below {', '.join(paths)}; {advice}{reasons}"
+            if not skipped.keys() <= set(paths):
+                # There are repositories, so samples would be no help.
+                message = f"no repository below {', '.join(paths)} can be searched:{reasons}"
         super().__init__(message)
         self.paths = tuple(paths)
         self.skipped = dict(skipped)
