@@ -9,6 +9,7 @@ import pytest
 from engines.deepsearch.asking import engine_of_subjects, lead_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.question.event_wording import expand_event_wording
+from sourcelight.engines.deepsearch.question.events import read_bare_subject
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -167,3 +168,9 @@ def test_a_rename_to_another_name_is_not_stated(renamed: LocalEngine, question: 
 
 def test_a_note_about_a_thing_is_not_the_thing(renamed: LocalEngine) -> None:
     assert not lead_of(renamed, "Who taught it about the weir?").startswith("The commit “")
+
+
+@pytest.mark.parametrize("question", ["who is the main author", "Who was the parse author?"])
+def test_an_author_is_no_event_of_a_name(question: str) -> None:
+    # A repository with a function `main` was asked when that was added.
+    assert read_bare_subject(question) == ""

@@ -163,7 +163,8 @@ def read_bare_subject(text: str) -> str:
         return ""
 
     rest = (text[: asks.start()] + " " + text[asks.end() :]).rstrip(" .?!")
-    if re.search(r"[^\w\s,]", rest) is not None:
+    # "Who is the main author" asks for a person, also where the code has a `main`.
+    if re.search(r"[^\w\s,]|\bauthors?$", rest) is not None:
         return ""
 
     for pattern in (_ADDED, _REMOVED, _CHANGED):
