@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup.counts import join_names
 from sourcelight.repos.boundary import TRUSTED_PATHS, Boundary
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.repository import SkippedRepository, canonical_path_of, common_dir, git_dir_of_file
@@ -374,7 +374,7 @@ def warn_of_settings(walk: Discovery, settings: Sequence[str]) -> list[str]:
         return []
     verb = "is" if len(unread) == 1 else "are"
     names = " or ".join(dict.fromkeys(settings))
-    return [f"{list_names(sorted(unread))} {verb} not read: settings of repositories belong in {names}"]
+    return [f"{join_names(sorted(unread), 5)} {verb} not read: settings of repositories belong in {names}"]
 
 
 def warn_of_directories(walk: Discovery) -> list[str]:
@@ -390,7 +390,7 @@ def warn_of_directories(walk: Discovery) -> list[str]:
             subject = f"{count:,} directories look like git directories"
         verb = "counts" if count == 1 else "count"
         warnings.append(
-            f"{subject} inside a work tree, and {verb} as its files: {list_names(sorted(lookalikes))}; "
+            f"{subject} inside a work tree, and {verb} as its files: {join_names(sorted(lookalikes), 5)}; "
             "name the path itself to search it"
         )
 

@@ -77,7 +77,8 @@ def test_lines_are_those_of_the_file_in_the_commit(repo: RepositoryBuilder, code
 def test_a_name_that_several_definitions_bear_is_refused_with_their_places(code: sl.Client) -> None:
     with pytest.raises(sl.ToolError, match="no definition of 'nobody'"):
         code.symbol_history("shapes", "nobody")
-    with pytest.raises(sl.ToolError, match=r"2 definitions of 'other': round/circle.py:\d+ other, shapes.py:\d+ other"):
+    choices = r"2 definitions of 'other': round/circle.py:\d+ other and shapes.py:\d+ other"
+    with pytest.raises(sl.ToolError, match=choices):
         code.symbol_history("shapes", "other")
     assert len(code.symbol_history("shapes", "other", path="shapes.py")) == 2
 

@@ -115,19 +115,9 @@ def join_names(names: Sequence[str], limit: int = 3) -> str:
     >>> join_names(["a", "b", "c"], 2), join_names(["a", "b"], 2)
     ('a, b and 1 more', 'a and b')
     """
-    return join_words(names) if len(names) <= limit else list_names(names, limit)
-
-
-def list_names(names: Sequence[str], limit: int = 5) -> str:
-    """Return the first names, and how many more there are.
-
-    Examples
-    --------
-    >>> list_names(["a", "b", "c"], 2), list_names(["a", "b"], 2)
-    ('a, b and 1 more', 'a, b')
-    """
-    suffix = f" and {len(names) - limit:,} more" if len(names) > limit else ""
-    return f"{', '.join(names[:limit])}{suffix}"
+    if len(names) <= limit:
+        return join_words(names)
+    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
 
 
 def size_text(size_bytes: int) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolResult, time_text
 from sourcelight.core.markup import one_line, visible
-from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.markup.counts import count_of, join_names
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Rendered, file_heading, tail, total_beside, with_notices
 
@@ -252,7 +252,7 @@ def _related_test_line(row: Row) -> str:
     if row["imports"]:
         reach.append(count_of(row["imports"], "import"))
     if row["names"]:
-        reach.append(f"uses {list_names(row['names'], _MAX_NAMES)}")
+        reach.append(f"uses {join_names(row['names'], _MAX_NAMES)}")
 
     text = "no import"
     if reach:

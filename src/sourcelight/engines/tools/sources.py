@@ -9,7 +9,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError
-from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.markup.counts import count_of, join_names
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.engines.execution.advice.skipped_items import unreadable
 from sourcelight.engines.search import Target
@@ -168,7 +168,7 @@ def missing_contents(
                 files = count_of(len(paths), "file")
                 yield (
                     f"{repository.name}: the content of {files} is not in this clone and was not read: "
-                    f"{list_names(paths, _MAX_NAMED)}."
+                    f"{join_names(paths, _MAX_NAMED)}."
                 )
             if not arguments.get("revision") and context.local.unread_worktrees([repository], context.viewer):
                 yield f"{repository.name}: its work tree can't be compared with HEAD, so HEAD was read."

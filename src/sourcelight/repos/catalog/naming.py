@@ -17,7 +17,7 @@ from typing import Any
 
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.markup import count_of
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup.counts import join_names
 from sourcelight.repos.catalog.config import DEFAULT_VISIBILITY, ReposConfig
 from sourcelight.repos.catalog.unique_names import assign_numbers, clash_warning, make_unique
 from sourcelight.repos.catalog.visibility import Candidate, Root, decide, declared_roots
@@ -319,8 +319,8 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
 
     count = count_of(len(names), "repository")
     warning = (
-        f"{count} without a decision, private until then: {list_names(names)}; write `private = true` or `false` for "
-        f"each, or {DEFAULT_VISIBILITY}, into repos.toml"
+        f"{count} without a decision, private until then: {join_names(names, 5)}; write `private = true` or "
+        f"`false` for each, or {DEFAULT_VISIBILITY}, into repos.toml"
     )
     return [warning]
 

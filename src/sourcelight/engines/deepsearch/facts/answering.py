@@ -11,7 +11,7 @@ from typing import Any
 
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code, singular
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
 from sourcelight.engines.deepsearch.facts.declared.counting import add_declarations, count_declarations
@@ -302,8 +302,8 @@ def _apply_group(work: Work, fact: Fact) -> None:
         best = order[0][1]
         names = [name for name, number in order if number == best]
         fact.number = None
-        name_list = list_names(
-            [f"{code(name)} of {code(repository)}" if repository else code(name) for name, repository in names]
+        name_list = join_names(
+            [f"{code(name)} of {code(repository)}" if repository else code(name) for name, repository in names], 5
         )
         fact.subject = (
             f"{name_list} {'have' if len(names) > 1 else 'has'} the "

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup.counts import join_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.declared.import_forms import (
@@ -168,7 +168,7 @@ def _unread_imports(work: Work, modules: list[str], counted_files: set[tuple[str
         return []
 
     verb, pronoun = ("have", "they don't") if len(paths) > 1 else ("has", "it doesn't")
-    names = list_names(paths)
+    names = join_names(paths, 5)
     return [f"{names} {verb} such a line, but {pronoun} count, because the language has no grammar for imports."]
 
 

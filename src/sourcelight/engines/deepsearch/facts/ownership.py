@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from sourcelight.core.markup import code, count_of
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.facts.commits import commits_by_name, conditions, count_commits
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -125,7 +125,7 @@ def find_people(work: Work) -> Fact:
     first = [name for name, (commits, _) in by_name.items() if commits == best]
     addresses = max(by_name[name][1] for name in first)
     under = f", under {addresses:,} addresses" if len(first) == 1 and addresses > 1 else ""
-    names = list_names([person_name(name) for name in first])
+    names = join_names([person_name(name) for name in first], 5)
     merges = "merge" if work.request.merges else "commit"
     fact.sentences.insert(
         0,

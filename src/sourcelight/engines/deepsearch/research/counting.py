@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sourcelight.core.markup import code, join_words
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.analyses.answering import find_analysis
 from sourcelight.engines.deepsearch.evidence.claims import UNREAD
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -343,7 +343,7 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
     if not (inquiry.filters or request.paths or counts_repositories):
         excluded = excluded_repositories(inquiry)
     if excluded:
-        names = list_names([code(name) for name in excluded], MAX_NAMED_REPOSITORIES)
+        names = join_names([code(name) for name in excluded], MAX_NAMED_REPOSITORIES)
         lines.append(f"- Left out, because forks and archived repositories count only if they are named: {names}.")
 
     if fact.query:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sourcelight.core.markup import code, count_of
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
@@ -39,7 +39,7 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
     """
     lines = []
     for part in scope.parts:
-        values = list_names([code(value) for value in part.values], MAX_NAMED_REPOSITORIES)
+        values = join_names([code(value) for value in part.values], MAX_NAMED_REPOSITORIES)
         lines.append(f"{code(part.source_text)} in the question means the {part.kind} {values}.")
 
     lines += scope.notes

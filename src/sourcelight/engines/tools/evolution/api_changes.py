@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
-from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.markup.counts import count_of, join_names
 from sourcelight.core.notices import Rule
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import API_CHANGES, ApiChangesArguments
@@ -243,7 +243,7 @@ def _api_changes(arguments: ApiChangesArguments, context: ToolContext) -> ToolRe
     for revision in (old_revision, new_revision):
         unread.update(revision.unread, revision.limited)
     if unread:
-        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(sorted(unread), _MAX_NAMED)}.")
+        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {join_names(sorted(unread), _MAX_NAMED)}.")
 
     counts = {status: sum(change.status == status for change in changes) for status in _STATUSES}
     attributes = {"repository": repository.name, "base": base, "head": head, "path": directory, **counts}

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
-from sourcelight.core.markup.counts import list_names
+from sourcelight.core.markup.counts import join_names
 from sourcelight.core.notices import Rule
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.tools.evolution import SYMBOL_HISTORY, SymbolHistoryArguments
@@ -158,7 +158,7 @@ def _definition_of(
         example = f"{name}:{first.begin_line}"
         message = (
             f"{SYMBOL_HISTORY.name}: {scope} has {len(candidates):,} definitions of {name!r}: "
-            f"{list_names(texts, _MAX_NAMED)}; "
+            f"{join_names(texts, _MAX_NAMED)}; "
             f"give the path, more of the name, or a line after it, as in {example!r}"
         )
         raise ToolError(message, tool=SYMBOL_HISTORY.name, argument="symbol")

@@ -12,7 +12,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound
-from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.markup.counts import count_of, join_names
 from sourcelight.core.notices import Rule
 from sourcelight.core.query.file_kinds import is_test_or_example
 from sourcelight.core.query.languages import language_of
@@ -86,7 +86,7 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     rows.sort(key=_most_complex_first)
     total = len(rows)
     if unread:
-        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {list_names(unread, _MAX_NAMED)}.")
+        notices.append(f"{count_of(len(unread), 'file')} can't be parsed: {join_names(unread, _MAX_NAMED)}.")
 
     if arguments.limit is not None and total > arguments.limit:
         rows = rows[: arguments.limit]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound, ToolError
-from sourcelight.core.markup.counts import count_of, list_names
+from sourcelight.core.markup.counts import count_of, join_names
 from sourcelight.core.notices import Rule
 from sourcelight.core.query.file_kinds import is_test_or_example
 from sourcelight.core.tools.quality import COMPLEXITY_TREND, MAX_TREND_POINTS, ComplexityTrendArguments
@@ -82,11 +82,11 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
         if len(trend.absent) == len(points):
             raise PathNotFound(snapshot.name, "", below)
         commits = count_of(len(trend.absent), "commit")
-        notices.append(f"{commits} without {below}: {list_names(trend.absent, _MAX_NAMED)}.")
+        notices.append(f"{commits} without {below}: {join_names(trend.absent, _MAX_NAMED)}.")
 
     if trend.unread:
         files = count_of(len(trend.unread), "file")
-        notices.append(f"{files} can't be parsed: {list_names(sorted(trend.unread), _MAX_NAMED)}.")
+        notices.append(f"{files} can't be parsed: {join_names(sorted(trend.unread), _MAX_NAMED)}.")
 
     notices.append(Rule(f"Files of {', '.join(LANGUAGES)} are measured.", "languages"))
     complete = histories.complete and not trend.unread
