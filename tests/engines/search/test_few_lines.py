@@ -5,20 +5,25 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from engines.search.naive import MemorySource, build_memory, open_memory
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches import Event
 from sourcelight.core.batches.codecs.encode import encode_matches
 from sourcelight.core.batches.codecs.few_matches import FewMatchBatch
 from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch
-from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation, never
+from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.wire.events import Filters
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.results.tally import Tally
-from sourcelight.engines.search.few_lines import MAX_SPANS
-from sourcelight.engines.search.scan.corpus import LISTS_UNMADE
+from sourcelight.engines.search.few_lines import MAX_SPANS, MAX_UNITS, few_spans
+from sourcelight.engines.search.model import UnitNumbers
+from sourcelight.engines.search.scan.corpus import LISTS_UNMADE, Corpus
+from sourcelight.engines.search.scan.spans import find_spans
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
@@ -114,3 +119,44 @@ def test_copies_of_a_long_line_are_left_to_arrays(tmp_path: Path) -> None:
         for _ in range(LISTS_UNMADE + 2):
             events = answer(engine, "lamp count:all")
         assert bool(few_of(events)) == (name == "few")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Return three shards with long documents, whose units follow one another, and short ones."""
+    chance = random.Random(7)  # noqa: S311 - to draw the same again
+    members = []
+    for _ in range(3):
+        folder, source = tmp_path_factory.mktemp("index"), MemorySource()
+        lines = [f"{chance.choice(('lamplamp', 'aaaa', 'kiosk'))} {number}" for number in range(4000)]
+        commit = source.commit({b"a.txt": "\n".join(lines).encode(), b"b.txt": b"lamp aaa", b"c.txt": b"kiosk\n"})
+        build_memory(folder, source, commit, max_file_size=1 << 20)
+        members.append(open_memory(folder, commit))
+    return Corpus(members)
+
+
+@pytest.mark.parametrize("word", ["lamp", "lamplamp", "pla", "aa", "absent", "1234", "kiosk 3"])
+def test_a_text_in_few_units_is_found_as_in_many(corpus: Corpus, word: str) -> None:
+    pattern = compile_pattern(word, kind="literal", case_sensitive=True)
+    every = np.arange(corpus.units)
+    corpus.check_content(UnitNumbers(every))
+    chance = random.Random(word)  # noqa: S311
+    compared = 0
+    for size in (0, 1, 1, 2, 2, len(every)):
+        units = UnitNumbers(np.array(sorted(chance.sample(every.tolist(), size)), dtype=np.int64))
+        few, expected = few_spans(corpus, pattern, units), find_spans(corpus, pattern, units, never)
+        if few is not None:
+            assert (few.start.tolist(), few.end.tolist()) == (expected.start.tolist(), expected.end.tolist())
+            compared += 1
+    assert compared >= 3
+
+
+def test_other_patterns_are_not_looked_for_unit_by_unit(corpus: Corpus) -> None:
+    corpus.check_content(UnitNumbers(np.arange(corpus.units)))
+    units = UnitNumbers(np.arange(corpus.units))
+    for text, kind, case_sensitive in (("la.p", "regexp", True), ("lamp", "literal", False)):
+        pattern = compile_pattern(text, kind=kind, case_sensitive=case_sensitive)
+        assert few_spans(corpus, pattern, units) is None
+    common = compile_pattern("a", kind="literal", case_sensitive=True)
+    assert few_spans(corpus, common, units) is None
+    assert few_spans(corpus, common, UnitNumbers(np.arange(MAX_UNITS + 1))) is None

@@ -43,8 +43,8 @@ def keys_of(text: bytes) -> dict[str, set[int]]:
     keys: dict[str, set[int]] = {"tri": set(), "key": set(), "gram": set()}
     for part in texts:
         trigrams, windows = literal_keys(part)
-        keys["tri"].update(trigrams.tolist())
-        keys["key"].update(windows.tolist())
+        keys["tri"].update(trigrams)
+        keys["key"].update(windows)
         for start in range(len(part) - GRAM_BYTES + 1):
             keys["gram"].update(literal_grams(part[start : start + GRAM_BYTES]))
     return keys

@@ -39,18 +39,18 @@ def test_shards_are_those_whose_posting_lists_hold_all_trigrams(
     for number, shard in enumerate(corpus.shards):
         keys = np.concatenate(shard.postings.trigrams)
         # Shards beyond the bits of the table are always looked into.
-        if number >= bits or set(trigrams.tolist()) <= set(keys.tolist()):
+        if number >= bits or set(trigrams) <= set(keys.tolist()):
             holding.append(number)
-    assert ShardFilter(corpus.shards).shards_with(trigrams.tolist()) == holding
+    assert ShardFilter(corpus.shards).shards_with(trigrams) == holding
 
 
 def test_a_text_that_no_shard_holds_leaves_none(corpus: Corpus) -> None:
     trigrams, _ = literal_keys(b"quux")
-    assert ShardFilter(corpus.shards).shards_with(trigrams.tolist()) == []
+    assert ShardFilter(corpus.shards).shards_with(trigrams) == []
 
 
 def test_the_first_texts_of_a_new_corpus_do_not_wait_for_the_table(corpus: Corpus) -> None:
-    trigrams = literal_keys(b"alpha")[0].tolist()
+    trigrams = literal_keys(b"alpha")[0]
     fresh = Corpus(corpus.members)
     assert fresh.tables is not None
     unfiltered = [len(fresh.tables.shards_with(trigrams)) for _ in range(2)]

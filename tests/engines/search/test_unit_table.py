@@ -91,10 +91,10 @@ def parts(corpus: Corpus) -> list[bytes]:
 def test_rows_have_exactly_the_units_of_trigrams(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, common: int) -> None:
     monkeypatch.setattr(unit_table, "MAX_COMMON", common)
     table = UnitTable(corpus.shards, corpus.unit_base)
-    trigrams_of_units = [set(literal_keys(text)[0].tolist()) for text in parts(corpus)]
+    trigrams_of_units = [set(literal_keys(text)[0]) for text in parts(corpus)]
     rows_seen = 0
     for word in ("contribute", "mint", "foo", "printing", "naïve_word", "quux"):
-        for trigram in literal_keys(word.encode())[0].tolist():
+        for trigram in literal_keys(word.encode())[0]:
             rows, rare = table.rows_of(b"", [trigram])
             expected = [unit for unit, trigrams in enumerate(trigrams_of_units) if trigram in trigrams]
             assert rare == ([] if rows else [trigram])
@@ -155,7 +155,7 @@ def test_no_unit_with_a_match_is_ruled_out(
 
 def test_the_table_keeps_within_its_limit(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     words = sum(-(-shard.units // 64) for shard in corpus.shards)
-    every = {trigram for text in parts(corpus) for trigram in literal_keys(text)[0].tolist()}
+    every = {trigram for text in parts(corpus) for trigram in literal_keys(text)[0]}
     for rows in (2048, 2058, 100_000):
         monkeypatch.setattr(unit_table, "MAX_TABLE_BYTES", 8 * words * rows)
         table = UnitTable(corpus.shards, corpus.unit_base)

@@ -141,13 +141,23 @@ def exchange(service: Service, data: bytes) -> bytes:
 
 
 def without_varying(data: bytes) -> bytes:
-    data = VARYING.sub(b"", data)
+    """Return some responses without what differs between two answers to the same requests."""
+    return b"".join(map(_response_without_varying, re.split(rb"(?=HTTP/1\.1 \d)", VARYING.sub(b"", data))))
+
+
+def _response_without_varying(data: bytes) -> bytes:
     # The time of a search is in its progress; the chunks of the long way depend on time, too.
     head, _, body = data.partition(b"\r\n\r\n")
+    # The shortcut knows the length of its answer.
+    is_stream, is_chunked = b"content-type: text/event-stream" in head, b"transfer-encoding: chunked" in head
+    if is_stream:
+        head = re.sub(rb"\r\n(?:transfer-encoding: chunked|content-length: \d+)", b"", head)
     if b"content-encoding: gzip" in head:
         return head
-    if b"transfer-encoding: chunked" in head:
-        body = in_one_tick(re.sub(rb"(?:\A|\r\n)[0-9a-f]+\r\n", b"", body))
+    if is_chunked:
+        body = re.sub(rb"(?:\A|\r\n)[0-9a-f]+\r\n", b"", body).removesuffix(b"\r\n")
+    if is_stream:
+        body = in_one_tick(body)
     return head + re.sub(rb'"durationMs":\d+', b"", body)
 
 
@@ -353,7 +363,7 @@ def ask_again(service: Service, first: bytes, data: bytes, *, answers: int = 1) 
         read_answer(connection)
         connection.sendall(data)
         received = read_answer(connection)
-        while answers > 1 and received.count(b"\r\n0\r\n\r\n") < answers:
+        while answers > 1 and received.count(b"event: done\ndata: {}\n\n") < answers:
             received += connection.recv(1 << 16)
         return received
 

@@ -1,4 +1,4 @@
-"""Collect a few matched lines one by one.
+"""Find a text in a few units, and collect a few matched lines, one by one.
 
 `scan.collect` groups any number of spans by line, document and file, with a fixed number of calls of numpy. For a few
 spans, a loop with binary searches takes a third of the time, and runs a tenth of the code.
@@ -10,16 +10,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import stringzilla
 
 from sourcelight.core.batches.codecs.few_matches import FewMatches, FewRow
 from sourcelight.core.batches.codecs.raw_matches import RawMatches, RepositoryRevision
-from sourcelight.engines.search.model import FileNumbers
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.search.model import FileNumbers, UnitNumbers
 from sourcelight.engines.search.scan.columns import file_values, line_values
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.spans import NO_ROWS, Spans
 
 MAX_SPANS = 160
 """Spans from which on arrays take less time: 0.8 ms for collecting, counting and writing them, in either way."""
+
+MAX_UNITS = 512
+"""Units from which on ranges of many shards are joined and read by one call: with few, each call takes longer."""
+
+_MAX_STARTS = 2048
+"""Occurrences from which on a text is common, and found by comparing all bytes."""
 
 _MAX_ROWS = 2 * MAX_SPANS
 """Rows of all files: those with one content have equal rows."""
@@ -39,11 +47,48 @@ class _Tables:
         self.line_base = corpus.line_base.tolist()
         self.file_base = corpus.file_base.tolist()
         self.document_ends = np.append(corpus.doc_start[1:], self.byte_base[-1]).data
+        self.unit_start, self.unit_end = corpus.unit_start.data, corpus.unit_end.data
         self.doc_start, self.doc_line = corpus.doc_start.data, corpus.doc_line.data
         self.newlines = [shard.newlines for shard in corpus.shards]
         self.ends = [newlines.unchecked.data for newlines in self.newlines]
         # Columns of lines are arrays.
         self.has_columns_of_lines = bool(line_values(corpus, NO_ROWS))
+
+
+def _make_tables(corpus: Corpus) -> _Tables:
+    tables = corpus.few_tables = _Tables(corpus)
+    return tables
+
+
+def few_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers) -> Spans | None:
+    """Return the spans of a plain text in at most `MAX_UNITS` units, one after another; None for other patterns.
+
+    None also where contents are checked when they are read, and for a text with many occurrences.
+    """
+    text = pattern.literal
+    if text is None or pattern.multi_line or len(units) > MAX_UNITS or not corpus.buffers.is_complete:
+        return None
+
+    tables: _Tables = corpus.few_tables or _make_tables(corpus)
+    width = len(text)
+    starts: list[int] = []
+    shard_end = base = -1
+    for unit in units.tolist():
+        start, end = tables.unit_start[unit], tables.unit_end[unit]
+        if start >= shard_end:
+            shard_index = bisect_right(tables.byte_base, start) - 1
+            base, shard_end = tables.byte_base[shard_index], tables.byte_base[shard_index + 1]
+            find = stringzilla.Str(corpus.buffers.views[shard_index]).find
+        # A unit holds whole lines, so that no text begins in one and ends in another.
+        position, end = find(text, start - base, end - base), end - base
+        while position >= 0:
+            starts.append(position + base)
+            position = find(text, position + width, end)
+        if len(starts) > _MAX_STARTS:
+            return None
+
+    first = np.array(starts, dtype=np.int64)
+    return Spans(first, first + width)
 
 
 def few_matches(
@@ -61,7 +106,7 @@ def few_matches(
     lists = corpus.made_path_lists
     if lists is None or not len(spans):
         return None
-    tables = corpus.remember("few lines", lambda: _Tables(corpus))
+    tables: _Tables = corpus.few_tables or _make_tables(corpus)
     rows_by_document = None if tables.has_columns_of_lines else _rows_by_document(corpus, tables, spans)
     if rows_by_document is None:
         return None

@@ -20,7 +20,7 @@ from sourcelight.core.cancellation import never
 from sourcelight.core.patterns.alternative_texts import AlternativeTexts
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.texts import find_lowered
-from sourcelight.engines.search.few_lines import few_matches
+from sourcelight.engines.search.few_lines import few_matches, few_spans
 from sourcelight.engines.search.model import (
     DocumentNumbers,
     FileNumbers,
@@ -110,7 +110,7 @@ class SmallSearch:
 
     def run(self) -> SmallResult | None:
         """Return all matches, or None if a limit is exceeded."""
-        self.corpus.check_sizes()
+        self.corpus.mapped.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
         conjunction = None if self.prepared.is_single else self._conjunction()
@@ -147,7 +147,7 @@ class SmallSearch:
 
     def has_match(self) -> bool | None:
         """Return whether any file matches, or None if that is much to read."""
-        self.corpus.check_sizes()
+        self.corpus.mapped.check_sizes()
         term = self.prepared.terms[0]
         pattern = term.pattern
         conjunction = None if self.prepared.is_single else self._conjunction()
@@ -162,7 +162,7 @@ class SmallSearch:
             if path_spans.has_matches and len(self._files_by_path(path_spans, _NO_FILES)):
                 return True
 
-        candidates = self._candidates(term, pattern)
+        candidates = self._candidates(term, pattern, self._cache_of(pattern))
         if candidates is None:
             return None
 
@@ -198,7 +198,7 @@ class SmallSearch:
         candidates: list[UnitNumbers] = []
         for text in texts:
             # Not cached each by itself: thirty alternations would leave no room for their spans.
-            units = self._candidates(term, text) if len(texts) == 1 else self._units_of(term, text)
+            units = self._candidates(term, text, cached) if len(texts) == 1 else self._units_of(term, text)
             if units is None:
                 return None
             candidates.append(units)
@@ -227,20 +227,23 @@ class SmallSearch:
             return None
 
         # Checked before it is read, as damage must end the search and not change its result.
-        self.corpus.check_content(UnitNumbers(np.concatenate(to_read)))
-        parts = [find_spans(self.corpus, *of_text, never) for of_text in zip(texts, to_read, strict=True)]
+        self.corpus.check_content(to_read[0] if len(to_read) == 1 else UnitNumbers(np.concatenate(to_read)))
+        parts = [self._spans_in(*of_text) for of_text in zip(texts, to_read, strict=True)]
         spans = merge_spans(parts)
         if isinstance(pattern, AlternativeTexts) and pattern.overlaps_itself and len(spans) < sum(map(len, parts)):
             return None  # RE2 must tell which of two overlapping occurrences is a match, see `hides_matches`
         return spans
 
+    def _spans_in(self, pattern: CompiledPattern, units: UnitNumbers) -> Spans:
+        few = few_spans(self.corpus, pattern, units) if self.limits.few_spans else None
+        return find_spans(self.corpus, pattern, units, never) if few is None else few
+
     def _cache_of(self, pattern: CompiledPattern) -> PatternSpans:
         query = self.prepared.query
         return self.corpus.pattern_cache.remember((pattern, query.files, query.languages), PatternSpans)
 
-    def _candidates(self, term: FileTerm, pattern: CompiledPattern) -> UnitNumbers | None:
+    def _candidates(self, term: FileTerm, pattern: CompiledPattern, cached: PatternSpans) -> UnitNumbers | None:
         """Return the candidates of `_units_of`, and cache them."""
-        cached = self._cache_of(pattern)
         # With spans, the units are those with a span alone.
         if cached.spans is None and cached.units is not None:
             return cached.units

@@ -193,7 +193,7 @@ def all_grams(text: bytes) -> tuple[UInt32Array, NDArray[np.intp]]:
 
 
 @functools.lru_cache(maxsize=4096)
-def literal_keys(text: bytes) -> tuple[UInt32Array, UInt32Array]:
+def literal_keys(text: bytes) -> tuple[list[int], list[int]]:
     """Return the keys of every text with this literal, case ignored: sorted trigrams and sorted windows.
 
     Trigrams and windows that would contain a newline are left out: keys never cross a line.
@@ -202,10 +202,10 @@ def literal_keys(text: bytes) -> tuple[UInt32Array, UInt32Array]:
     if len(mapped) <= _SHORT_BYTES:
         return _short_keys(mapped)
     trigrams, is_complete, windows, _ = all_keys(mapped)
-    return distinct(trigrams[is_complete]), distinct(windows)
+    return distinct(trigrams[is_complete]).tolist(), distinct(windows).tolist()
 
 
-def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
+def _short_keys(mapped: bytes) -> tuple[list[int], list[int]]:
     """Return the keys of `all_keys`, sorted and without repeats: a text of some bytes needs no array."""
     first, second = _HASH_FACTORS
     # None if a trigram would contain a newline.
@@ -223,7 +223,7 @@ def _short_keys(mapped: bytes) -> tuple[UInt32Array, UInt32Array]:
             windows.add(_finish_number(trigram * first ^ following * second))
 
     distinct = {trigram for trigram in trigrams if trigram is not None}
-    return np.array(sorted(distinct), dtype=np.uint32), np.array(sorted(windows), dtype=np.uint32)
+    return sorted(distinct), sorted(windows)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -6,14 +6,24 @@ ranges, and not a call for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.storage.section_blocks import BLOCK_BITS, BLOCK_BYTES
+from sourcelight.engines.storage.sections import SectionFile
+from sourcelight.repos.catalog.watches import FileWatch
+
+_SIZES_VALID_S = 0.02
+"""Seconds for which the sizes of mapped files are not compared again: the parts of one query share a check."""
+
+_MIN_WATCHED_FILES = 8
+"""Mapped files from which on the kernel watches them: a look at fewer takes less time."""
 
 _NO_BLOCKS: Int64Array = np.zeros(0, dtype=np.int64)
 
@@ -30,6 +40,8 @@ class ShardContents(BufferList):
     ----------
     bases
         The first address of each shard, and the end of the last one.
+    is_complete
+        Whether all blocks were checked.
     """
 
     def __init__(self, shards: Sequence[Shard]) -> None:
@@ -47,11 +59,11 @@ class ShardContents(BufferList):
         self._is_unchecked = np.repeat(is_incomplete, block_counts)
         # The gap may take a block of its own, which has nothing to check.
         self._is_unchecked[self._first_blocks[1:] - 1] &= block_counts << BLOCK_BITS < sizes + BLOCK_BYTES
-        self._is_complete = not self._is_unchecked.any()
+        self.is_complete = not self._is_unchecked.any()
 
     def check(self, ranges: Int64Array) -> None:
         """Compare the blocks of ranges with their checksums, if they weren't read before; raises `IndexDamaged`."""
-        if self._is_complete:
+        if self.is_complete:
             return
         blocks = self._unchecked_blocks(ranges)
         if len(blocks):
@@ -63,7 +75,7 @@ class ShardContents(BufferList):
         If all shards together are below the limit, those of the ranges are checked as a whole: later searches would
         read most of them anyway.
         """
-        if self._is_complete:
+        if self.is_complete:
             return
         blocks = self._unchecked_blocks(ranges)
         if not len(blocks):
@@ -71,10 +83,13 @@ class ShardContents(BufferList):
         if self.bases[-1] <= limit_bytes:
             shards = np.flatnonzero(np.bincount(self._first_blocks.searchsorted(blocks, side="right") - 1))
             blocks = self._unchecked_blocks(np.stack((self.bases[shards], self.bases[shards + 1]), axis=1))
-            # Each search for lines looks into the newlines of many shards, and need not ask again for each of them.
-            for shard in shards.tolist():
-                newlines = self._shards[shard].newlines
-                newlines.check(0, len(newlines))
+            # Each search looks into the lists of windows and the newlines of many shards, a fourth of the bytes of the
+            # text, and need not ask again for each of them.
+            for shard in map(self._shards.__getitem__, shards.tolist()):
+                shard.newlines.check(0, len(shard.newlines))
+                if not isinstance(shard, LooseShard):
+                    windows = shard.postings.windows.items
+                    windows.check(0, len(windows))
         if len(blocks) << BLOCK_BITS <= limit_bytes:
             self._check_blocks(blocks)
 
@@ -99,4 +114,33 @@ class ShardContents(BufferList):
                 shard.content.check(offset, min(offset + BLOCK_BYTES, shard.content_bytes))
 
         self._is_unchecked[blocks] = False
-        self._is_complete = not self._is_unchecked.any()
+        self.is_complete = not self._is_unchecked.any()
+
+
+class MappedFiles:
+    """The files that a corpus maps: one that becomes shorter would end the process that reads its lost bytes."""
+
+    def __init__(self, files: Iterable[object]) -> None:
+        self._files = [file for file in files if isinstance(file, SectionFile)]
+        self._checked_s = -math.inf
+        # Watches of a few files would be used up by the corpora of single repositories.
+        self._watch = FileWatch() if len(self._files) >= _MIN_WATCHED_FILES else None
+
+    def check_sizes(self) -> None:
+        """Raise `IndexDamaged` when a file has been truncated."""
+        now_s = time.monotonic()
+        if now_s - self._checked_s < _SIZES_VALID_S:
+            return
+
+        # One call where the kernel reports changes, and otherwise one for each file.
+        watch = self._watch
+        if watch is None or not watch.is_quiet:
+            for file in self._files:
+                if file.map.size() < file.size:
+                    file.check_size()
+            if watch is not None:
+                watch.note_calm(lambda: [str(file.path) for file in self._files], self._have_sizes)
+        self._checked_s = now_s
+
+    def _have_sizes(self) -> bool:
+        return all(file.map.size() >= file.size for file in self._files)

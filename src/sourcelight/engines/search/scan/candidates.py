@@ -47,6 +47,9 @@ _MAX_RARE_TRIGRAMS = 2
 _ShardLists: TypeAlias = tuple[int, SectionBlocks, list[ListBounds]]
 """A shard, the items of its lists, and where the list of each window or gram is among them."""
 
+_ShardList: TypeAlias = tuple[int, SectionBlocks, ListBounds]
+"""The same for one window or gram."""
+
 _NO_UNITS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
@@ -137,7 +140,7 @@ def _units_with(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNu
     if tables is None or table is None:
         return _filter_by_quads(corpus, _literal_units(corpus, text, selection), text, selection)
 
-    trigrams, windows = (keys.tolist() for keys in literal_keys(text))
+    trigrams, windows = literal_keys(text)
     if not trigrams:
         return None
 
@@ -154,8 +157,24 @@ def _units_with(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNu
         return UnitNumbers(table.among(_units_with_windows(corpus, windows, shards), bits))
 
     shards = selection.shards_among(corpus, tables.shards_with(trigrams))
+    # With bits, the rarest window is enough: a second list in each shard costs more than the few units that it drops.
+    if windows and bits is not None:
+        return UnitNumbers(table.among(_units_with_rarest_window(corpus, windows, shards), bits))
     units = _units_with_windows(corpus, windows, shards) if windows else _units_with_trigrams(corpus, rare, shards)
     return units if bits is None else UnitNumbers(table.among(units, bits))
+
+
+def _units_with_rarest_window(corpus: Corpus, windows: list[int], shards: Iterable[int]) -> UnitNumbers:
+    """Return the units of some shards that hold the window which is rarest there; none of a shard that lacks one."""
+    lists: list[_ShardList] = []
+    for shard_index in shards:
+        of_shard = corpus.shards[shard_index].postings.windows
+        bounds = of_shard.bounds(windows)
+        # As below: a shard that lacks one of them holds no match.
+        if bounds is not None:
+            sizes = [end - start for start, end in bounds]
+            lists.append((shard_index, of_shard.items, bounds[sizes.index(min(sizes))]))
+    return _join_lists(corpus, lists) if lists else UnitNumbers(_NO_UNITS)
 
 
 def _units_with_windows(corpus: Corpus, windows: list[int], shards: Iterable[int]) -> UnitNumbers:
@@ -200,21 +219,21 @@ def _shards_of(corpus: Corpus, units: UnitNumbers) -> Int64Array:
 def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNumbers | None:
     """Return the units that hold all keys of a literal, or None for a literal too short to have keys."""
     trigrams, windows = literal_keys(text)
-    if not len(trigrams):
+    if not trigrams:
         return None
+    trigram_keys = np.array(trigrams, dtype=np.uint32)
 
     # Windows (six bytes, see `index/postings`) are far more selective than trigrams. Where the literal has any, the
     # lists of all shards are read together, one numpy call per window and not per window and shard.
     # The empty list comes first: `concatenate` refuses to join nothing.
     unit_lists = [_NO_UNITS]
     window_lists: list[_ShardLists] = []
-    keys = windows.tolist()
-    every = range(len(corpus.shards)) if corpus.tables is None else corpus.tables.shards_with(trigrams.tolist())
+    every = range(len(corpus.shards)) if corpus.tables is None else corpus.tables.shards_with(trigrams)
     for shard_index in selection.shards_among(corpus, every):
         shard = corpus.shards[shard_index]
-        if keys and not isinstance(shard, LooseShard):
+        if windows and not isinstance(shard, LooseShard):
             lists = shard.postings.windows
-            bounds = lists.bounds(keys)
+            bounds = lists.bounds(windows)
             # A shard that lacks one of the windows holds no match and adds no units.
             if bounds is not None:
                 window_lists.append((shard_index, lists.items, bounds))
@@ -224,14 +243,14 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Uni
         if isinstance(shard, LooseShard):
             unit_lists.append(np.arange(base, base + shard.units))
         else:
-            units = shard.postings.units_with(trigrams)
+            units = shard.postings.units_with(trigram_keys)
             unit_lists.append(np.arange(base, base + shard.units) if units is None else units + base)
 
     if window_lists:
-        units = _units_with_hashes(corpus, window_lists, len(keys))
+        units = _units_with_hashes(corpus, window_lists, len(windows))
         if not selection.covers_all:
             units = UnitNumbers(units[selection.in_documents[corpus.unit_doc[units]]])
-        unit_lists.append(_filter_by_trigrams(corpus, units, trigrams))
+        unit_lists.append(_filter_by_trigrams(corpus, units, trigram_keys))
         # Units from windows are in shard order; only units of loose shards have to be sorted in.
         has_loose = len(unit_lists) > 2
         return UnitNumbers(np.sort(np.concatenate(unit_lists)) if has_loose else unit_lists[-1])
@@ -260,17 +279,21 @@ def _units_with_hashes(corpus: Corpus, shards: Sequence[_ShardLists], count: int
 
 def _posting_list(corpus: Corpus, shards: Sequence[_ShardLists], number: int) -> UnitNumbers:
     """Return the units that hold a window or gram, of all these shards."""
-    lists, sizes = [], []
-    for _, items, bounds in shards:
-        start, end = bounds[number]
+    return _join_lists(corpus, [(shard_index, items, bounds[number]) for shard_index, items, bounds in shards])
+
+
+def _join_lists(corpus: Corpus, lists: Sequence[_ShardList]) -> UnitNumbers:
+    """Return the units of a list of each of some shards, which ascend."""
+    units_of_shards, sizes = [], []
+    for _, items, (start, end) in lists:
         # A key without a list is in many units.
-        lists.append(items.slice(start, end) if start >= 0 else np.arange(end - start, dtype=np.uint16))
+        units_of_shards.append(items.slice(start, end) if start >= 0 else np.arange(end - start, dtype=np.uint16))
         sizes.append(end - start)
 
     # A list numbers the units within its shard in uint16; the base makes them units of the corpus. Lists follow one
     # another in shard order, so the result ascends.
-    units = np.concatenate(lists).astype(np.int64)
-    units += corpus.unit_base[[shard_index for shard_index, _, _ in shards]].repeat(sizes)
+    units = np.concatenate(units_of_shards).astype(np.int64)
+    units += corpus.unit_base[[shard_index for shard_index, _, _ in lists]].repeat(sizes)
     return UnitNumbers(units)
 
 

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -36,8 +34,8 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import skip_empty
 from sourcelight.engines.search.index.fleet_tables import FleetTables
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
-from sourcelight.engines.search.index.shard import LooseShard, Shard
-from sourcelight.engines.search.index.shard_contents import ShardContents
+from sourcelight.engines.search.index.shard import LooseShard
+from sourcelight.engines.search.index.shard_contents import MappedFiles, ShardContents
 from sourcelight.engines.search.index.unit_table import UnitTable
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS
 from sourcelight.engines.search.model import (
@@ -58,7 +56,6 @@ from sourcelight.engines.search.scan.opened_commit import (
     languages_matching,
 )
 from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS, PathLists, PathSpans, PathTable
-from sourcelight.engines.storage.sections import SectionFile
 
 _NO_FILE = np.iinfo(np.int64).max
 """A number above all file numbers."""
@@ -73,9 +70,6 @@ MAX_EARLY_CHECK_BYTES = 256 << 20
 """Content that is checked before the first row: 25 ms, once per process. Beyond it, each block when it is read.
 
 A corpus with less content is checked by shard."""
-
-_SIZES_VALID_S = 0.02
-"""Seconds for which the sizes of mapped files are not compared again: the parts of one query share a check."""
 
 _MAX_PROBED_PATHS = 2048
 """Path matches up to which a binary search per file is faster than a mask over all files."""
@@ -242,14 +236,13 @@ class Corpus(Memo):
         self._content_files = _number_through([placement.files for placement in placements], file_bases)
         self._content_documents = _number_through([placement.documents for placement in placements], self.doc_base)
 
-        # Compared before each search, since a mapped file that becomes shorter would end the process.
-        self._mapped_files = _mapped_files(self.members, shards)
-        self._sizes = [(file.map.size, file.size) for file in self._mapped_files]
-        self._sizes_checked_s = -math.inf
+        files = [member.view.file for member in self.members]
+        self.mapped = MappedFiles([*files, *(shard.file for shard in shards if not isinstance(shard, LooseShard))])
         self._path_list_requests = 0
 
-        # Set by symbol search, so that the definitions live as long as their corpus.
+        # Set by symbol search, so that the definitions live as long as their corpus, and by searches of a few units.
         self.symbol_corpus: Any = None
+        self.few_tables: Any = None
 
     @functools.cached_property
     def line_base(self) -> Int64Array:
@@ -262,28 +255,15 @@ class Corpus(Memo):
         """The newline before each document."""
         return _number_through([shard.doc_line for shard in self.shards], self.line_base)
 
-    def check_sizes(self) -> None:
-        """Raise `IndexDamaged` when a file has been truncated: reading the lost bytes would end the process."""
-        now_s = time.monotonic()
-        if now_s - self._sizes_checked_s < _SIZES_VALID_S:
-            return
-
-        # Two calls for each of some fifty files took a tenth of a search without a match, and a generator a fiftieth.
-        for map_size, size in self._sizes:
-            if map_size() < size:
-                for file in self._mapped_files:
-                    file.check_size()
-
-        self._sizes_checked_s = now_s
-
     def check_content(self, units: UnitNumbers) -> None:
         """Check the text of these units against its checksums; raises `IndexDamaged`.
 
         Beyond 256 MB nothing is checked here, and each block is when it is first read: the first rows come sooner. A
         smaller corpus is checked by shard.
         """
-        ranges = pairs(self.unit_start[units], self.unit_end[units])
-        self.buffers.check_early(ranges, MAX_EARLY_CHECK_BYTES)
+        if not self.buffers.is_complete:
+            ranges = pairs(self.unit_start[units], self.unit_end[units])
+            self.buffers.check_early(ranges, MAX_EARLY_CHECK_BYTES)
 
     def selected_bits(self, table: UnitTable, selection: FileSelection) -> NDArray[np.uint64] | None:
         """Return the bits in a table of the units with content of selected files; None for all of them."""
@@ -571,12 +551,6 @@ def _member_shards(members: Sequence[OpenedCommit]) -> list[tuple[int, int]]:
     for member_index, member in enumerate(members):
         member_shards += [(member_index, shard_index) for shard_index in member.shard_order]
     return member_shards
-
-
-def _mapped_files(members: Sequence[OpenedCommit], shards: Sequence[Shard]) -> list[SectionFile]:
-    files = [member.view.file for member in members]
-    files += [shard.file for shard in shards if not isinstance(shard, LooseShard)]
-    return [file for file in files if isinstance(file, SectionFile)]
 
 
 def _sums(sizes: Sequence[int]) -> Int64Array:

@@ -104,7 +104,7 @@ class CorpusSearch:
         self.prepared = prepared
         self.stopped = stopped
         # Before any read: a mapped file that became shorter raises SIGBUS, which ends the process.
-        corpus.check_sizes()
+        corpus.mapped.check_sizes()
         self.selection = corpus.selection(prepared.query.files, prepared.query.languages) if among is None else among
         self.twins: list[CorpusSearch] = []
         self.structures: StructureScan | None = None
