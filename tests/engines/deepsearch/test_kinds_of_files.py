@@ -27,6 +27,10 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "docs/Dockerfiles.md": "# Dockerfiles\n",
     "spec/wheel_spec.rb": "it 'turns' do\nend\n",
     "spec/spec_helper.rb": "require 'wheel'\n",
+    "views/turn.slim": "p\n",
+    "views/stop.slim": "p\n",
+    "top.feature": "Feature: top\n",
+    "top.yml": "a: 1\n",
 }
 
 
@@ -40,9 +44,15 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     [
         ("How many fsproj files are there?", "**2** files of `*.fsproj`."),
         ("How many md files are in docs?", "**1** file in `docs/**/*.md`."),
-        ("How many yml files are there?", "**2** files of `*.yml`."),
+        ("How many yml files are there?", "**3** files of `*.yml`."),
         ("How many F# projects does mill have?", "**2** files of `*.fsproj`."),
-        ("How many feature files does mill have?", "**2** files of `*.feature`."),
+        ("How many feature files does mill have?", "**3** files of `*.feature`."),
+        ("How many slim templates do we ship?", "**2** files of `*.slim`."),
+        ("How many slim views are bundled?", "**2** files of `*.slim`."),
+        ("How many feature files are at the top level of the repo?", "**1** file of `*.feature` at the top level."),
+        ("How many feature files are there in the root directory?", "**1** file of `*.feature` at the top level."),
+        ("How many YAML files sit directly in the project root?", "**1** YAML file at the top level."),
+        ("How many files are there at the root of the project?", "**3** files at the top level."),
         ("How many GitHub workflows does mill have?", "**2** files in `.github/workflows/*.y*ml`."),
         ("How many CI workflow files are there?", "**2** files in `.github/workflows/*.y*ml`."),
         ("How many workflows use mill/setup?", "**1** file in `.github/workflows/*.y*ml` contains `mill/setup`."),
@@ -67,6 +77,10 @@ def test_what_people_call_files_is_counted_by_their_paths(mill: LocalEngine, que
         "How many config files are there?",
         "How many workflow jobs are there?",
         "How many Makefiles are there?",
+        "How many haml templates are there?",
+        # The top of a directory or of a file is another one.
+        "How many feature files are in the root of features?",
+        "How many functions are defined at the top level of tools/defs.bzl?",
     ],
 )
 def test_other_words_before_files_count_nothing(mill: LocalEngine, question: str) -> None:

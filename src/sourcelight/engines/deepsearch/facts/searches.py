@@ -29,7 +29,7 @@ from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Work
 from sourcelight.engines.deepsearch.facts.paths import test_files
-from sourcelight.engines.deepsearch.question.request import FactRequest, Term, any_path
+from sourcelight.engines.deepsearch.question.request import ANY_FOLDER, FactRequest, Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
 from sourcelight.engines.deepsearch.requests import ResearchEvent
 
@@ -311,8 +311,11 @@ def file_conditions(work: Work, *, languages: bool = True) -> str:
         preposition = "of" if all(path.glob.startswith("*.") for path in request.paths) else "in"
         parts.append(f" {preposition} {' or '.join(code(path.glob) for path in request.paths)}")
 
-    if request.without:
-        parts.append(f" outside of {' and '.join(code(path.glob) for path in request.without)}")
+    if ANY_FOLDER in request.without:
+        parts.append(" at the top level")
+    without = [code(path.glob) for path in request.without if path != ANY_FOLDER]
+    if without:
+        parts.append(f" outside of {' and '.join(without)}")
 
     if work.revision:
         parts.append(f" at {code(work.revision)}")

@@ -38,7 +38,13 @@ _NO_ENDING = frozenset(_NO_ENDING_TEXT.split())
 _WORKFLOWS = ".github/workflows/*.y*ml"
 _NO_PARTS = r"(?! (?:jobs?|steps?|runs?|files?)\b)"
 """Words for parts of workflows: a count of files is none of them."""
+_TEMPLATES = r"slim erb haml pug jade hbs mustache twig ejs j2 eex heex leex liquid njk tmpl tpl gohtml cshtml jinja2"
+_TEMPLATE_NOUN = r"(?:templates?|views?|partials?|layouts?)"
 _CUSTOMS: Mapping[str, Sequence[str]] = {
+    **{rf"\.?{ending} {_TEMPLATE_NOUN}": (f"*.{ending}",) for ending in _TEMPLATES.split()},
+    rf"jinja {_TEMPLATE_NOUN}": ("*.j2", "*.jinja", "*.jinja2"),
+    rf"handlebars {_TEMPLATE_NOUN}": ("*.hbs", "*.handlebars"),
+    r"(?:jest |insta )?snapshot files": ("*.snap",),
     rf"(?:(?:github )?(?:actions? |ci )|github )workflows?(?: files?)?{_NO_PARTS}": (_WORKFLOWS,),
     rf"(?:workflow files|workflows(?= (?:use|run|call|install|contain|mention)\b)){_NO_PARTS}": (_WORKFLOWS,),
     rf"(?<=many )workflows{_NO_PARTS}": (_WORKFLOWS,),

@@ -24,11 +24,13 @@ from sourcelight.engines.deepsearch.question.grammar import (
 from sourcelight.engines.deepsearch.question.marks import MarkedText
 from sourcelight.engines.deepsearch.question.periods import take_period
 from sourcelight.engines.deepsearch.question.phrases import (
+    AT_TOP,
     is_every,
     take_paths,
     take_range,
 )
 from sourcelight.engines.deepsearch.question.request import (
+    ANY_FOLDER,
     FactRequest,
     PathScope,
     QuestionPaths,
@@ -206,6 +208,8 @@ def asks_for_facts(text: str) -> bool:
 def _with_rest(marked_text: MarkedText, fields: dict[str, Any], paths: QuestionPaths) -> FactRequest:
     """Take the remaining conditions on files, and name the remaining words."""
     of_history = fields["kind"] in {"commits", "authors", "who", "when", "changed_lines"}
+    if fields["kind"] == "files" and marked_text.remove(AT_TOP) is not None:
+        fields["without"] = (*fields.get("without", ()), ANY_FOLDER)
     for name, value in take_paths(marked_text, paths, of_history=of_history).items():
         if isinstance(value, tuple):
             fields[name] = tuple(dict.fromkeys((*fields.get(name, ()), *value)))

@@ -16,7 +16,7 @@ from sourcelight.core.markup import code, count_of
 from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.question.request import ANY_FOLDER, FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL
@@ -47,7 +47,7 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
         return lines
 
     for path in (*request.paths, *request.without):
-        if path.source_text in unapplied:
+        if path.source_text in unapplied or path == ANY_FOLDER:
             continue
         kind = "file" if path.is_file else "folder"
         line = f"{code(path.source_text)} means the {kind} {code(path.glob)}"

@@ -134,6 +134,14 @@ _FORMS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
         ),
         _in_folder,
     ),
+    # "How many slim templates do we ship?", "how many are bundled"
+    (
+        (
+            r"(?<=\w) (?:do (?:we|you|they|I) (?:ship|bundle|include|provide|keep|carry)"
+            r"|(?:are|is|come) (?:shipped|bundled|included|provided|kept))(?: (?:with|in) (?:it|here))?(?=\W*$)"
+        ),
+        " are there",
+    ),
     # Words that narrow nothing.
     (r"\b(?:do|does) (?:they|you guys|y'all) (?=(?:have|ship|contain|include|keep)\b)", "do we "),
     (

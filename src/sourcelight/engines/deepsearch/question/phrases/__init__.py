@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.question.phrases.commits import (
     take_messages,
     take_range,
 )
-from sourcelight.engines.deepsearch.question.phrases.paths import take_paths, take_rename
+from sourcelight.engines.deepsearch.question.phrases.paths import AT_TOP, take_paths, take_rename
 from sourcelight.engines.deepsearch.question.phrases.terms import (
     CALL,
     DET,
@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.question.phrases.terms import (
 )
 
 __all__ = [
+    "AT_TOP",
     "CALL",
     "DET",
     "LACKING",

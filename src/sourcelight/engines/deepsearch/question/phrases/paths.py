@@ -50,6 +50,14 @@ _IN_WORD = re.compile(
     r"|⟨[NQ]\d+⟩)(?![\w/])",
     re.IGNORECASE,
 )
+# "At the top level of the repo", "in the root directory", "in the repository root".
+AT_TOP = re.compile(
+    r"\b(?:directly\s+|right\s+)?(?:at|in|on)\s+(?:the\s+|its\s+|our\s+)?"
+    r"(?:(?:very\s+)?top(?:most)?[ -]level(?:\s+(?:folder|directory|dir))?"
+    r"|(?:(?:repo|repository|project)(?:sitory)?(?:'s)?\s+)?root(?:\s+(?:folder|directory|dir|level))?)"
+    r"(?:\s+of\s+(?:(?:the|this|our)\s+)?(?:repo|repository|project|tree|code ?base|checkout)|(?!\s+of\b))(?!\w)",
+    re.IGNORECASE,
+)
 # "in Go", "Python and Rust files"
 _LANGUAGES = re.compile(
     r"(?:\b(?:written |implemented |coded? )?(?:in|of|with|use|uses|using)\s+)?(?P<marks>⟨G\d+⟩(?:\s*(?:,"
