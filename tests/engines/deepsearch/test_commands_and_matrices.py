@@ -9,6 +9,7 @@ import pytest
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import keys_around
+from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_tested
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -218,3 +219,19 @@ def test_a_license_is_named_by_its_own_sentences(
     repo.commit({"LICENSE": text, "punt.c": "int punt;\n"}, "Add it")
     engine = open_engine([repo.path], index=folder / "index", workers=1)
     assert _lead(engine, "What license is it under?").startswith(f"`LICENSE` {words}")
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("which Java versions does the CI test job run on", "java"),
+        ("which JDKs are the tests run on", "jdk"),
+        ("which go versions do our pipelines test against", "go"),
+        ("on how many Go versions do we run CI", "go"),
+        ("which rspec do the tests use", ""),
+        ("which versions of hspec do the tests need", ""),
+        ("which pytest version does CI use", ""),
+    ],
+)
+def test_a_matrix_is_asked_for_with_the_preposition_at_either_end(words: str, name: str) -> None:
+    assert read_tested(words) == name

@@ -291,3 +291,17 @@ def test_the_beginning_of_the_repository_is_all_of_its_manifests(tmp_path: Path)
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     text = research(engine, "Which version of Devel::Stone does Mill need for development?").text
     assert text.startswith("`cpanfile` lists `Devel::Stone` `3.23`")
+
+
+def test_a_list_that_is_named_for_developers_has_their_version(tmp_path: Path) -> None:
+    """An environment of tox has the name without a version, and says nothing of development."""
+    repo = RepositoryBuilder(tmp_path / "boat")
+    files = {
+        "setup.py": "from setuptools import setup\n\nsetup(name='boat')\n",
+        "tox.ini": "[testenv:flake8]\ndeps =\n    flake8\n",
+        "dev.requirements.txt": "flake8==4.0.1\n",
+    }
+    repo.commit(files, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    answer = research(engine, "Which flake8 version is pinned for development?").text
+    assert answer.startswith("`dev.requirements.txt` lists `flake8==4.0.1`")

@@ -29,7 +29,8 @@ from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Work
 from sourcelight.engines.deepsearch.facts.paths import test_files
-from sourcelight.engines.deepsearch.question.request import ANY_FOLDER, FactRequest, Term, any_path
+from sourcelight.engines.deepsearch.question.file_kinds import ANY_FOLDER
+from sourcelight.engines.deepsearch.question.request import FactRequest, Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
 from sourcelight.engines.deepsearch.requests import ResearchEvent
 

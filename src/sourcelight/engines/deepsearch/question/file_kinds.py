@@ -69,6 +69,9 @@ _NAMED = tuple(
 )
 
 
+ANY_FOLDER = PathScope("any directory", "/", "*/", is_file=False)
+"""The files of all directories; those without them are the ones at the top level."""
+
 _HEADERS, _HEADERS_GLOB = r"\.(?:h|hh|hpp|hxx)$", "*.{h,hh,hpp,hxx}"
 
 

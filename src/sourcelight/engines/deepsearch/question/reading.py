@@ -9,7 +9,7 @@ from typing import Any
 
 from sourcelight.engines.deepsearch.question.counts import CountReader, expand_count_wording, read_modules, read_parts
 from sourcelight.engines.deepsearch.question.events import ONE_COMMIT, WHEN, WHO, read_commit, read_event
-from sourcelight.engines.deepsearch.question.file_kinds import IN_BRACKETS, mark_file_kinds
+from sourcelight.engines.deepsearch.question.file_kinds import ANY_FOLDER, IN_BRACKETS, mark_file_kinds
 from sourcelight.engines.deepsearch.question.grammar import (
     GLUE,
     LIST,
@@ -30,7 +30,6 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_range,
 )
 from sourcelight.engines.deepsearch.question.request import (
-    ANY_FOLDER,
     FactRequest,
     PathScope,
     QuestionPaths,

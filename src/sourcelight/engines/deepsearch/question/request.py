@@ -74,10 +74,6 @@ class PathScope:
     is_of_repository: bool = False
 
 
-ANY_FOLDER = PathScope("any directory", "/", "*/", is_file=False)
-"""The files of all directories; those without them are the ones at the top level."""
-
-
 def past_scope(text: str, path: str, repositories: tuple[str, ...] = (), *, was_there: bool = False) -> PathScope:
     """Return the scope of a path that no searched commit has; `text` is its form in the question."""
     is_folder = path.endswith("/")

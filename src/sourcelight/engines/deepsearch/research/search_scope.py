@@ -16,7 +16,8 @@ from sourcelight.core.markup import code, count_of
 from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.question.request import ANY_FOLDER, FactRequest
+from sourcelight.engines.deepsearch.question.file_kinds import ANY_FOLDER
+from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL

@@ -43,6 +43,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     Likeness,
     has_word,
     likeness,
+    requirements_rank,
     says_scope,
 )
 
@@ -126,10 +127,12 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
 
     # What examples list decides nothing where the project itself lists the package.
     rank = max(1, matches[0].manifest.rank)
+    # A list such as `dev.requirements.txt` says by its name what it is for.
     of_group = [
         match
         for match in matches
-        if match.manifest.rank <= rank and _is_of_list(match, question.group, manifests_of_all)
+        if (match.manifest.rank <= rank or (question.group and requirements_rank(match.manifest.path) > 1))
+        and _is_of_list(match, question.group, manifests_of_all)
     ]
     # Most formats have one list for all that developers need: what it has may be for tests, or for something else.
     may_be_of_tests = question.group == "test" and question.asks != "listed" and not of_group

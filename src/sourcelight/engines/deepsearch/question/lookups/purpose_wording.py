@@ -83,13 +83,13 @@ def read_purpose(words: str) -> str:
 
 
 _TESTED = re.compile(
-    r"^(?:on|in|against|under|with|for|across) (?:how many|which|what) (?:different )?(?:versions? of )?"
-    r"(?P<name>[\w.+#-]{1,30}|operating systems?)(?: (?:versions?|releases?|images?|flavou?rs))? "
+    r"^(?P<on>(?:on|in|against|under|with|for|across) )?(?:how many|which|what) (?:different )?(?:versions? of )?"
+    r"(?P<name>[\w.+#-]{1,30}|operating systems?)(?P<noun> (?:versions?|releases?|images?|flavou?rs))? "
     r"(?:(?:does|do|are|is|will|has|the|our|its|we|they|it|unit|integration|molecule|all|being) ){1,4}"
     r"(?P<subject>ci|tests?|tested|run|build|built|workflows?|pipelines?)(?P<rest>(?: [\w-]+){0,6})$",
     re.IGNORECASE,
 )
-"""A matrix in other words: "on how many Go versions do we run CI", "on which JDKs does CI run the tests"."""
+"""A matrix in other words: "on how many Go versions do we run CI", "which Java versions does CI run on"."""
 
 
 def read_tested(words: str) -> str:
@@ -97,6 +97,10 @@ def read_tested(words: str) -> str:
     match = _TESTED.match(words)
     text = "" if match is None else f"{match['subject']}{match['rest']}".lower()
     if match is None or re.search(r"\b(?:ci|tests?|tested|workflows?|pipelines?)\b", text) is None:
+        return ""
+    # Without a preposition, "which rspec do the tests use" asks for a version.
+    has_versions = (match["noun"] or "").endswith("s") and re.search(r"\bci\b", text) is not None
+    if not match["on"] and not (has_versions or re.search(r" (?:on|against|under)$", text)):
         return ""
     return re.sub(r"(?<=[A-Za-z]{2})s$", "", match["name"].lower().removesuffix(" "))
 
