@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engines.execution.running_queries import alert, final, run
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.request import SearchRequest
@@ -322,6 +323,34 @@ def test_a_search_without_results_proposes_what_finds(
     assert [q.query for q in output.proposed_queries] == proposed
     for text in proposed:
         assert alert(run(engine, text, pattern_type=pattern_type)) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "proposed"),
+    [
+        (r"/^using System;$/", r"/^\x{FEFF}?using System;\x0D?$/"),
+        (r"/^using/", r"/^\x{FEFF}?using/"),
+        (r"/(class A|enum B)$/ lang:c#", r"/(class A|enum B)\x0D?$/ lang:c#"),
+        (r"patternType:regexp ^class.A$", r"patternType:regexp ^class.A\x0D?$"),
+        (r"/A\$/", None),
+        (r"/absent$/", None),
+    ],
+)
+def test_expressions_for_files_of_windows_are_proposed(tmp_path: Path, query: str, proposed: str | None) -> None:
+    files = {"a.cs": "\ufeffusing System;\r\nclass A\r\n"}
+    RepositoryBuilder(tmp_path / "src" / "one").commit(files)
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    for _ in range(20):  # a busy machine may not try a query out in time
+        output = alert(run(engine, query, pattern_type="standard"))
+        if proposed is None or (output is not None and output.proposed_queries):
+            break
+
+    if proposed is None:
+        assert output is None
+    else:
+        assert output is not None
+        assert proposed in [proposal.query for proposal in output.proposed_queries]
+        assert alert(run(engine, proposed, pattern_type="standard")) is None
 
 
 @pytest.mark.parametrize("query", ["nowhere", "nowhere case:yes", "handleError"])

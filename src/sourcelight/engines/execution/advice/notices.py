@@ -17,7 +17,7 @@ from sourcelight.core.query.shapes import has_stand_in
 from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery
 from sourcelight.engines.execution import protocol
 from sourcelight.engines.execution.advice import proposals as advices
-from sourcelight.engines.execution.advice.proposals import advise, unknown_predicates
+from sourcelight.engines.execution.advice.proposals import advise, at_other_line_borders, unknown_predicates
 
 _MAX_LISTED = 10
 """Names that a notice lists."""
@@ -191,6 +191,8 @@ def _variants(query: Query, advices: Sequence[Advice], in_any_case: Callable[[],
     for advice in advices:
         if advice.query and advice.kind in meanings:
             yield advice.query, meanings[advice.kind]
+
+    yield from at_other_line_borders(query)
 
     # Two languages that exclude each other are the reason of the empty result, and they go when all filters go.
     contradicting = any(advice.kind == "contradiction" and advice.query for advice in advices)

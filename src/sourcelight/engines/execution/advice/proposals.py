@@ -89,6 +89,16 @@ _MAX_ADVICE = 20
 _TYPED = frozenset("\"'()/\\")
 """Characters with different meanings in the pattern types."""
 
+_LINE_BORDERS = (
+    (
+        re.compile(r"(?<!\\)(?<!\\r\?)(?<!\\x0D\?)((?:\\\\)*)\$(?=$|[|)])"),
+        r"\1\\x0D?$",
+        "at line ends of Windows (CRLF)",
+    ),
+    (re.compile(r"(^|(?<=[|(]))\^"), r"\1^\\x{FEFF}?", "after a byte order mark"),
+)
+"""The ends and starts of lines in expressions, forms that match more files, and their difference."""
+
 NO_KIND = "type: has no kind of result, so nothing is searched"
 
 
@@ -404,6 +414,25 @@ def _with_filter(query: Query, leaf: Pattern, word: str, intended: str) -> str:
 
     node = combine("and", [*filters, *([replace(leaf, value=remaining_words)] if remaining_words else [])])
     return _with_pattern(query, leaf, node=node, typed=word, replacement=intended)
+
+
+def at_other_line_borders(query: Query) -> Iterator[tuple[str, str]]:
+    """Yield the query with expressions that match before a carriage return, or after a byte order mark.
+
+    Both are characters of a line for RE2, and many files of Windows have them.
+    """
+    as_typed = slash_regexp if query.pattern_type != "regexp" else str
+    for leaf in _leaves(query):
+        explanations = {leaf.value: ""} if leaf.kind == "regexp" else {}
+        for border, replacement, explanation in _LINE_BORDERS:
+            for value, earlier in list(explanations.items()):
+                both = f"{earlier} and {explanation}" if earlier else explanation
+                explanations.setdefault(border.sub(replacement, value), both)
+
+        for value, explanation in list(explanations.items())[1:]:
+            node = replace(leaf, value=value)
+            proposal = _with_pattern(query, leaf, node=node, typed=as_typed(leaf.value), replacement=as_typed(value))
+            yield proposal, explanation
 
 
 def _in_keyword(text: str) -> str:
