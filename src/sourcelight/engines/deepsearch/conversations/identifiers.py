@@ -20,6 +20,7 @@ _PATH = re.compile(r"/deepsearch/(?:shared/)?([^/]+)/?")
 _PORTS = {"http": 80, "https": 443}
 _FORMS = "the address of a conversation (…/deepsearch/<token> or …/deepsearch/shared/<token>), or its read token"
 _MAX_CHARACTERS = 2000
+"""Characters of an identifier: a longer one is a text by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     text
         An address, a relative address, a read token, or a number.
     base_url
-        Our own address; empty: there is none to compare a full address with, so only one with a read token is accepted,
-        which opens the same conversation on every service.
+        The address of this service. Empty without one: a full address then needs a read token, which opens the same
+        conversation on every service.
 
     Raises
     ------
@@ -50,32 +51,29 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     if len(stripped) > _MAX_CHARACTERS:
         raise _refusal("it is too long")
 
-    address = stripped.partition("#")[0].partition("?")[0].removesuffix(".md")
-    if address.startswith("/") or "://" in address:
-        # The number of another service's conversation may exist here, too, and would open the wrong one.
-        if "://" in address and base_url and _host(address) != _host(base_url):
-            raise _refusal("this address belongs to another service")
+    name = stripped.partition("#")[0].partition("?")[0].removesuffix(".md")
+    if name.startswith("/") or "://" in name:
+        name = _last_part(name, base_url)
+    if _UUID.fullmatch(name):
+        return Identifier(token=name.lower())
+    if not _NUMBER.fullmatch(name):
+        raise _refusal("not a conversation identifier")
+    if "://" in stripped and not base_url:
+        raise _refusal("this address belongs to a service, but this client has local repositories")
+    return Identifier(number=int(name))
 
-        path = address if address.startswith("/") else _path_below(address, base_url)
-        match = _PATH.fullmatch(path)
-        if match is None:
-            raise _refusal("this is not the address of a conversation")
 
-        is_shared = path.startswith("/deepsearch/shared/")
-        if is_shared and not _UUID.fullmatch(match[1]):
-            raise _refusal("this is not the address of a conversation")
+def _last_part(address: str, base_url: str) -> str:
+    """Return what an address of a conversation ends with: its read token, or its number."""
+    # The number of another service's conversation may exist here, too, and would open the wrong one.
+    if "://" in address and base_url and _host(address) != _host(base_url):
+        raise _refusal("this address belongs to another service")
 
-        address = match[1]
-
-    if _UUID.fullmatch(address):
-        return Identifier(token=address.lower())
-
-    if _NUMBER.fullmatch(address):
-        if "://" in stripped and not base_url:
-            raise _refusal("this address belongs to a service, but this client has local repositories")
-        return Identifier(number=int(address))
-
-    raise _refusal("not a conversation identifier")
+    path = address if address.startswith("/") else _path_below(address, base_url)
+    match = _PATH.fullmatch(path)
+    if match is None or (path.startswith("/deepsearch/shared/") and not _UUID.fullmatch(match[1])):
+        raise _refusal("this is not the address of a conversation")
+    return match[1]
 
 
 def _refusal(reason: str) -> ToolError:

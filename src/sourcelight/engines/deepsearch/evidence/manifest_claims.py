@@ -16,7 +16,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         (
             "dependencies.find_dependency", "dependencies._state_related", "dependency_lists._state_list",
             "actions.find_action",
-            "actions.find_actions", "extras._state_items", "extras.find_in_extra", "locks.find_locked",
+            "actions.find_actions", "extras.list_extra", "extras.find_in_extra", "locks.find_locked",
             "needs._list_of_system", "needs._list_internal", "needs._find_newest", "needs._find_by_purpose",
         ),
     ),
@@ -73,8 +73,8 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "The cited lines of one manifest, license or Makefile have the values. A sentence without a package is about "
         "the manifest at the top, or the only one that has the field.",
         INSTEAD_OF_SENTENCE,
-        ("values.find_field", "licenses.find_license_text", "settings.find_base_image", "extras._list_names",
-         "extras._state_empty", "extras.list_feature", "extras._state_none"),
+        ("values.find_field", "licenses.find_license_text", "settings.find_base_image", "extras.list_extra",
+         "extras.find_in_extra", "extras.list_feature"),
     ),
     Claim(
         (

@@ -49,6 +49,11 @@ class FileEvidence:
         """Return what follows the path in a label: the cells of a notebook, else `lines`."""
         return f", {self.cells}" if self.cells else lines
 
+    def overlaps(self, other: FileEvidence) -> bool:
+        """Return whether both have lines of a file in common."""
+        is_same_file = (self.repository, self.path) == (other.repository, other.path)
+        return is_same_file and self.begin_line <= other.end_line and other.begin_line <= self.end_line
+
     def link(self, base_url: str = "") -> str:
         """Return the address of the lines."""
         return file_url(base_url, self.repository, self.commit, self.path, (self.begin_line, self.end_line))

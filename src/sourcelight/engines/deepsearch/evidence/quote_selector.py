@@ -109,7 +109,7 @@ class QuoteSelector:
         quote = self.texts.evidence(chunk.target, chunk.path, start, end, role, chunk.score, chunk.symbols)
 
         # After fitting, since two chunks that don't overlap may grow into the same function.
-        if any(_overlap(quote, other) for other in self._quotes):
+        if any(quote.overlaps(other) for other in self._quotes):
             return None
 
         self._names_of_quotes.append(names)
@@ -122,17 +122,10 @@ class QuoteSelector:
         lines = self.texts.lines(chunk.target, chunk.path)
         start, end = first, last
         if chunk.kind != "docs":
-            definitions = self.texts.definitions(chunk.target, chunk.path)
-            units = list(definitions.definitions()) if definitions is not None else []
+            units = list(self.texts.iter_definitions(chunk.target, chunk.path))
             start, end = fit_to_units(lines, first, last, units, fence_name(chunk.path))
             end = min(end, start + MAX_LINES - 1)
         return start + _count_leading_imports(lines[start - 1 : end]), end
-
-
-def _overlap(quote: FileEvidence, other: FileEvidence) -> bool:
-    """Return whether two quotes share lines of a file."""
-    is_same_file = (quote.repository, quote.path) == (other.repository, other.path)
-    return is_same_file and quote.begin_line <= other.end_line and other.begin_line <= quote.end_line
 
 
 def _likeness(names: frozenset[bytes], other: frozenset[bytes]) -> float:

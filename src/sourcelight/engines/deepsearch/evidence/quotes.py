@@ -6,6 +6,7 @@ carriage return at its end, and of a notebook the source of a cell, never its JS
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sourcelight.core.cells.formats import is_jupyter
@@ -15,7 +16,7 @@ from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, run_step
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
-from sourcelight.engines.symbols.definition_parser import FileDefinitions, text_definitions
+from sourcelight.engines.symbols.definition_parser import Definition, FileDefinitions, text_definitions
 from sourcelight.engines.tools import ToolContext
 
 _FENCE_NAMES = {
@@ -90,6 +91,16 @@ class FileTexts:
             text = "\n".join(self.lines(target, path)).encode()
             parsed = self._definitions_by_file[key] = text_definitions(language_of(path), text)
         return parsed
+
+    def iter_definitions(self, target: Target, path: str) -> Iterator[Definition]:
+        """Yield a file's definitions in the order of where they begin; none if they can't be read."""
+        parsed = self.definitions(target, path)
+        return iter(()) if parsed is None else parsed.definitions()
+
+    def definitions_around(self, target: Target, path: str, line: int) -> list[Definition]:
+        """Return the definitions around a line (from 1), the smallest first."""
+        around = [item for item in self.iter_definitions(target, path) if item.begin_line <= line <= item.end_line]
+        return sorted(around, key=lambda item: item.end_line - item.begin_line)
 
     def evidence(self, target: Target, path: str, start: int, end: int, role: str, score: float = 0.0,
                  symbols: tuple[str, ...] = ()) -> FileEvidence:  # fmt: skip

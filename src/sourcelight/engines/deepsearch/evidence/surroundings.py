@@ -173,8 +173,7 @@ def _fitting_definitions(
 
 def _definitions_in(texts: FileTexts, chunk: RankedChunk) -> Iterator[Definition]:
     """Yield the definitions whose names are in a chunk."""
-    definitions = texts.definitions(chunk.target, chunk.path)
-    for definition in definitions.definitions() if definitions is not None else ():
+    for definition in texts.iter_definitions(chunk.target, chunk.path):
         if definition.kind in _KINDS and chunk.begin_line <= definition.line <= chunk.end_line:
             yield definition
 

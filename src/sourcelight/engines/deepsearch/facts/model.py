@@ -108,11 +108,24 @@ class Fact:
 
 @dataclass(slots=True)
 class Work:
-    """One request under way."""
+    """One request under way.
+
+    Attributes
+    ----------
+    request
+        What is counted; without a count, all files of the question.
+    inquiry
+        The question, with the commits that it is about.
+    emit
+        Gets each search and each call of a tool when it ends.
+    notes
+        What searches of a lookup could not read, so that there may be more than its answer says.
+    """
 
     request: FactRequest
     inquiry: ResearchRequest
     emit: Emit
+    notes: list[str] = field(default_factory=list)
     _texts: FileTexts | None = None
 
     @property
@@ -121,6 +134,10 @@ class Work:
         if self._texts is None:
             self._texts = FileTexts(self.context)
         return self._texts
+
+    def without_notes(self) -> Work:
+        """Return the same work with notes of its own: for a step that says nothing of what the answer lacks."""
+        return replace(self, notes=[])
 
     @property
     def context(self) -> ToolContext:

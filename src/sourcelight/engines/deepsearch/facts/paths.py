@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import cached_property
 
 from sourcelight.core.batches import CommitId
@@ -24,23 +25,45 @@ _VERSION = re.compile(r"v?\d{1,9}(?:\.\d{1,9}){0,4}(?:[-.+]?[A-Za-z]\w{0,20})?")
 _GO_TESTS = r"_test\.go$"
 
 
-_RANKS = {"code": 0, "config": 1, "vendored": 3, "generated": 3}
+class PathRank(IntEnum):
+    """The rank of a file among those of its project: of several files, the one with the least rank comes first."""
+
+    CODE = 0
+    TOOLS = 1
+    """Configuration, and programs for work on the project."""
+    BESIDE = 2
+    """Tests, examples and documents."""
+    FOREIGN = 3
+    """Vendored and generated files."""
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the file is part of what the project ships."""
+        return self is PathRank.CODE
+
+    @property
+    def is_of_project(self) -> bool:
+        """Whether the file is code, configuration or a tool of the project."""
+        return self <= PathRank.TOOLS
 
 
-def rank_of(path: str) -> int:
-    """Return 0 for code; more for tests, examples, documents and vendored files."""
+_RANKS = {"code": PathRank.CODE, "config": PathRank.TOOLS} | dict.fromkeys(("vendored", "generated"), PathRank.FOREIGN)
+
+
+def rank_of(path: str) -> PathRank:
+    """Return the rank of a file by its path alone."""
     if is_test(path):
-        return 2
+        return PathRank.BESIDE
     # Steps of Cucumber are tests whose directory says so in two words.
     if re.search(
         r"(?i)(^|/)(examples?|samples?|snippets|bench(?:es|marks?)?|fuzz|fixtures?|features/(?:steps|step_def\w+))/"
         r"|\.(?:benchmarks?|samples?|examples?)/",
         path,
     ):
-        return 2
+        return PathRank.BESIDE
     if re.match(r"(?:utils?|scripts?|tools?|contrib|hack|ci|\.github)/", path):
-        return 1
-    return _RANKS.get(kind_of(path), 2)
+        return PathRank.TOOLS
+    return _RANKS.get(kind_of(path), PathRank.BESIDE)
 
 
 def test_files(request: FactRequest) -> str:

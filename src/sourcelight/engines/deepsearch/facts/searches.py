@@ -26,7 +26,6 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.wire.events import Alert, Done, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Work
 from sourcelight.engines.deepsearch.facts.paths import test_files
 from sourcelight.engines.deepsearch.question.file_kinds import ANY_FOLDER
@@ -235,14 +234,15 @@ def _is_too_large(item: Skipped) -> bool:
 
 
 def run_searches(
-    work: Work, queries: Sequence[str], notes: list[str], left_out: list[str] | None = None
+    work: Work, queries: Sequence[str], notes: list[str] | None = None, left_out: list[str] | None = None
 ) -> list[dict[str, Any]]:
     """Run searches of one step of several; see `find_rows`.
 
-    Adds why rows are missing to `notes` of all steps, and notices about large files to `left_out`.
+    Adds why rows are missing to `notes` of all steps, by default those of the work, and notices about large files to
+    `left_out`.
     """
     result = find_rows(work, queries)
-    notes += result.notes
+    (work.notes if notes is None else notes).extend(result.notes)
     if left_out is not None:
         left_out += result.large_files
     return result.rows
@@ -336,19 +336,19 @@ def cited_line(work: Work, row: dict[str, Any]) -> CitedLine:
 
 
 def row_evidence(
-    work: Work, texts: FileTexts, row: Mapping[str, Any], role: str = "usage", score: float = 0.0,
+    work: Work, row: Mapping[str, Any], role: str = "usage", score: float = 0.0,
     symbols: tuple[str, ...] = (),
 ) -> FileEvidence | None:  # fmt: skip
     """Make evidence of the line that a row of a search is of; None for a repository that isn't pinned."""
     target, line = work.inquiry.pins.of(row["repository"]), row["line_number"]
-    return None if target is None else texts.evidence(target, row["path"], line, line, role, score, symbols)
+    return None if target is None else work.texts.evidence(target, row["path"], line, line, role, score, symbols)
 
 
 def rows_evidence(
-    work: Work, texts: FileTexts, rows: Iterable[Mapping[str, Any]], symbols: tuple[str, ...] = ()
+    work: Work, rows: Iterable[Mapping[str, Any]], symbols: tuple[str, ...] = ()
 ) -> tuple[FileEvidence, ...]:
     """Make evidence of the lines of several rows, as uses."""
-    evidence = (row_evidence(work, texts, row, symbols=symbols) for row in rows)
+    evidence = (row_evidence(work, row, symbols=symbols) for row in rows)
     return tuple(item for item in evidence if item is not None)
 
 

@@ -244,13 +244,12 @@ def find_filled_heads(
         Takes what the search could not read.
     """
     pattern = _FILLED.replace("{marks}", _MARKS).replace("{names}", names)
-    texts = work.texts
     return [
         row
         for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), notes)
         if row["type"] == "content"
         and _is_filled(row, names)
-        and is_code(texts, work, row)
+        and is_code(work, row)
         and not any(
             row["repository"] == repository
             and row["path"] == path
@@ -267,9 +266,9 @@ def _is_filled(row: Mapping[str, Any], names: str) -> bool:
     return language in PROGRAMMING_LANGUAGES and re.search(pattern, row["line"] or "") is not None
 
 
-def is_code(texts: FileTexts, work: Work, row: Mapping[str, Any]) -> bool:
+def is_code(work: Work, row: Mapping[str, Any]) -> bool:
     """Return whether the line of a row is outside of comments."""
     target = work.inquiry.pins.of(row["repository"])
     if target is None:
         return False
-    return is_outside_comments(row["line"] or "", texts.lines(target, row["path"])[: row["line_number"] - 1])
+    return is_outside_comments(row["line"] or "", work.texts.lines(target, row["path"])[: row["line_number"] - 1])

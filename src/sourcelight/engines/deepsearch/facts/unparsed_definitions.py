@@ -284,14 +284,14 @@ def _is_of_objective_c(lines: Sequence[str]) -> bool:
     return any(_OBJECTIVE_C.match(line) is not None for line in lines[:_MAX_HEADER_LINES])
 
 
-def holder_by_form(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
+def holder_by_form(work: Work, row: Mapping[str, Any]) -> str:
     """Return the name of the function around a line of a file that no grammar reads; empty if that is uncertain."""
     target = work.inquiry.pins.of(row["repository"])
-    language = "" if target is None else language_at(texts, target, row["path"])
+    language = "" if target is None else language_at(work.texts, target, row["path"])
     if target is None or language not in UNPARSED_LANGUAGES:
         return ""
 
-    lines = list(lines_of_code(texts.lines(target, row["path"]), language))
+    lines = list(lines_of_code(work.texts.lines(target, row["path"]), language))
     return enclosing_function(lines, row["line_number"], language)
 
 
@@ -352,7 +352,6 @@ def find_heads(work: Work, languages: Sequence[str], notes: list[str]) -> Functi
     If a question asks for methods, those languages count whose functions are methods.
     """
     heads = FunctionHeads()
-    texts = work.texts
     is_of_methods = work.request.symbol_kinds == ("method",)
     for language in languages:
         form = HEAD_FORMS.get(language)
@@ -363,8 +362,8 @@ def find_heads(work: Work, languages: Sequence[str], notes: list[str]) -> Functi
             work, f"lang:{quote_value(language)} type:file case:yes /{form.search}/", languages=False
         )
         lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-        rows = _outside_comments(work, texts, lines, language)
-        number = len(rows) if form.clause is None else _count_clauses(work, texts, rows, language)
+        rows = _outside_comments(work, lines, language)
+        number = len(rows) if form.clause is None else _count_clauses(work, rows, language)
         if number is None:
             continue
 
@@ -389,12 +388,12 @@ def find_heads(work: Work, languages: Sequence[str], notes: list[str]) -> Functi
     return heads
 
 
-def _count_clauses(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]], language: str) -> int | None:
+def _count_clauses(work: Work, rows: Sequence[dict[str, Any]], language: str) -> int | None:
     """Return how many functions some clauses belong to, by name and number of parameters; None if one can't be read."""
     functions = set()
     for row in rows:
         target = work.inquiry.pins.of(row["repository"])
-        head = "" if target is None else head_at(texts.lines(target, row["path"]), row["line_number"])
+        head = "" if target is None else head_at(work.texts.lines(target, row["path"]), row["line_number"])
         function = function_of(language, head)
         if function is None:
             return None
@@ -403,9 +402,7 @@ def _count_clauses(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]],
     return len(functions)
 
 
-def _outside_comments(
-    work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]], language: str
-) -> list[dict[str, Any]]:
+def _outside_comments(work: Work, rows: Sequence[dict[str, Any]], language: str) -> list[dict[str, Any]]:
     """Return the lines that are code, rather than of a comment or a text of several lines."""
     numbers: dict[tuple[str, str], set[int]] = {}
     code_rows = []
@@ -413,7 +410,7 @@ def _outside_comments(
         key = (row["repository"], row["path"])
         target = work.inquiry.pins.of(row["repository"])
         if target is not None and key not in numbers:
-            numbers[key] = {number for number, _ in lines_of_code(texts.lines(target, row["path"]), language)}
+            numbers[key] = {number for number, _ in lines_of_code(work.texts.lines(target, row["path"]), language)}
         if row["line_number"] in numbers.get(key, ()):
             code_rows.append(row)
 
@@ -438,12 +435,13 @@ _NAME = r"[^\s\"`()\[\]{},;/\\]{1,80}"
 
 
 def find_unparsed(
-    work: Work, texts: FileTexts, name: str, notes: list[str], *, parsed: bool = False
+    work: Work, name: str, notes: list[str], *, parsed: bool = False
 ) -> Iterator[tuple[Target, str, Definition]]:
     """Yield the definitions of a name in files that no grammar parses, the first of each kind in a file.
 
     With `parsed`, in all files: a grammar may miss a definition without losing its way in the file.
     """
+    texts = work.texts
     if not re.fullmatch(_NAME, name):
         return
 

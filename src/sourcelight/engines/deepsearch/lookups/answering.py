@@ -1,4 +1,9 @@
-"""Answer questions that lines of code or their blame answer: choose the engine, and leave the rest to the ranking."""
+"""Answer questions that lines of code or their blame answer: choose the engine, and leave the rest to the ranking.
+
+The form of a question (`question.lookups`) has a kind, and each kind a function in the tables at the end. If it finds
+nothing that its lines prove, the words of the question may describe a value, then a place. A sentence without its proof
+is never stated: the ranking shows places instead.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +108,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     try:
         finding = _find(lookup, work) if lookup is not None else None
         if topic:
-            finding = find_project(topic, work, [])
+            finding = find_project(topic, work)
         elif finding is None or finding.is_negative or _WITHOUT_VALUE.match(finding.headline.text) is not None:
             # Its own words may describe a value that no form of a question found.
             name = lookup.name if lookup is not None and lookup.kind in {"value", "configured"} else ""
@@ -127,7 +132,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
         # A sentence without its proof is not stated: the ranking shows the places instead.
         is_filled_in = finding is not None and _OF_TEMPLATE.search(finding.headline.text) is not None
         if finding is None or is_filled_in or not is_proven(finding):
-            finding = find_absent_option(work) or _find_described(work) or find_mentions_alone(work)
+            finding = find_absent_option(work) or _find_described(work.without_notes()) or find_mentions_alone(work)
             finding = finding or find_absent_compound(work)
         return without_secrets(finding) if finding is not None and is_proven(finding) else None
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
@@ -155,7 +160,7 @@ def _find_described(work: Work) -> Finding | None:
     name = find_described_name(work)
     if not name:
         return find_described_place(work)
-    return _find_named(Lookup("callers", name), work, [])
+    return _find_named(Lookup("callers", name), work)
 
 
 def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:
@@ -163,35 +168,34 @@ def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:
     if lookup.is_prose:
         return find_worded_default(work, lookup.name, lookup.owner) if not lookup.bound else None
     if lookup.owner:
-        return find_scoped_value(work, lookup.name, lookup.owner, [], [], is_default=True)
-    default = find_declared_default(work, lookup.name, [], [])
+        return find_scoped_value(work.without_notes(), lookup.name, lookup.owner, [], is_default=True)
+    default = find_declared_default(work.without_notes(), lookup.name, [])
     # A variable of a build that has one value alone: `PREFIX = /usr/local`.
     is_variable = default is None and _VARIABLE.fullmatch(lookup.name) is not None
-    return find_scoped_value(work, lookup.name, "", [], []) if is_variable else default
+    return find_scoped_value(work.without_notes(), lookup.name, "", []) if is_variable else default
 
 
 def _find(lookup: Lookup, work: Work) -> Finding | None:
-    notes: list[str] = []
     template = find_template(work, lookup.name) if lookup.kind == "callers" and not lookup.owner else None
     if template is not None:
-        return state_template_uses(work, template, notes)
+        return state_template_uses(work, template)
     find = _WITHOUT_DEFINITION.get(lookup.kind)
-    return _find_named(lookup, work, notes) if find is None else find(lookup, work, notes)
+    return _find_named(lookup, work) if find is None else find(lookup, work)
 
 
-def _find_configured(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
-    return find_configured(work, lookup.name, notes) or _find_named(replace(lookup, kind="value"), work, notes)
+def _find_configured(lookup: Lookup, work: Work) -> Finding | None:
+    return find_configured(work, lookup.name) or _find_named(replace(lookup, kind="value"), work)
 
 
-def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _find_named(lookup: Lookup, work: Work) -> Finding | None:
     queries: list[str] = []
-    if lookup.name.startswith("$") and not find_definitions(work, lookup.name, [], [], unparsed=True):
+    if lookup.name.startswith("$") and not find_definitions(work.without_notes(), lookup.name, [], unparsed=True):
         # A sign of Perl or PHP isn't a part of the name.
         lookup = replace(lookup, name=lookup.name.lstrip("$"))
 
-    definitions = find_definitions(work, lookup.name, notes, queries, symbol_kind=lookup.symbol_kind, unparsed=True)
+    definitions = find_definitions(work, lookup.name, queries, symbol_kind=lookup.symbol_kind, unparsed=True)
     if lookup.kind == "callers" and is_file(lookup.owner):
-        return find_lines_with_calls(work, definitions, split_name(lookup.name)[1], notes, path=lookup.owner.strip("`"))
+        return find_lines_with_calls(work, definitions, split_name(lookup.name)[1], path=lookup.owner.strip("`"))
     if lookup.owner and lookup.kind in {"value", "definition"}:
         # Another definition of the name isn't the one that is asked about.
         definitions = [
@@ -204,16 +208,16 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
     is_module = any(item.definition.kind in _OF_MODULES for item in definitions)
     is_other = (lookup.symbol_kind in _OF_MODULES and not is_module) or _is_word_of_prose(lookup, work, definitions)
     if not definitions or is_other:
-        return None if definitions else _find_undefined(lookup, work, queries, notes)
+        return None if definitions else _find_undefined(lookup, work, queries)
     if lookup.kind == "value" and lookup.owner:
         # What the place has there, rather than where the name is defined.
-        value = find_value(work, definitions, lookup.name, queries, notes)
-        return value or find_scoped_value(work, lookup.name, lookup.owner, queries, notes)
+        value = find_value(work, definitions, lookup.name, queries)
+        return value or find_scoped_value(work, lookup.name, lookup.owner, queries)
 
     if lookup.kind == "value" and _PLAIN_WORD.fullmatch(lookup.name):
         # "What is timeout set to": a function of a plain word is no value, and neither is a variable of a test.
-        locations = [location for location in definitions if not location.rank]
-        return find_value(work, locations, lookup.name, queries, notes) if locations else None
+        locations = [location for location in definitions if location.rank.is_code]
+        return find_value(work, locations, lookup.name, queries) if locations else None
 
     find = _OF_DEFINITION.get(lookup.kind)
     if lookup.kind == "callers" and lookup.owner:
@@ -222,10 +226,10 @@ def _find_named(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
         definitions = within or definitions
 
     if find is not None:
-        finding = find(work, definitions, lookup.name, queries, notes)
+        finding = find(work, definitions, lookup.name, queries)
         return finding if lookup.kind != "callers" or are_calls_in_scope(finding, definitions, lookup.owner) else None
 
-    finding = state_definitions(work, lookup.name, definitions, queries, notes)
+    finding = state_definitions(work, lookup.name, definitions, queries)
     if lookup.kind == "existence" and is_of_kind(work, definitions[0], lookup.symbol_kind):
         finding.headline = Statement(f"Yes: {finding.headline.text}", finding.headline.evidence)
 
@@ -261,30 +265,30 @@ def _is_word_of_prose(lookup: Lookup, work: Work, definitions: Sequence[Definiti
     return bool(lookup.symbol_kind) and (lookup.symbol_kind.endswith("s") or not is_of_noun)
 
 
-def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
+def _find_undefined(lookup: Lookup, work: Work, queries: list[str]) -> Finding | None:
     """Return the value of a name that nothing defines where the question asks for it, or that it occurs nowhere."""
     if lookup.kind == "definition":
         is_key = not lookup.owner and _PLAIN_WORD.fullmatch(lookup.name) is None
-        keys = find_keys(work, work.texts, lookup.name, notes) if is_key else []
+        keys = find_keys(work, lookup.name) if is_key else []
         if lookup.owner or keys:
-            return state_definitions(work, lookup.name, keys, queries, notes) if keys else None
+            return state_definitions(work, lookup.name, keys, queries) if keys else None
     if lookup.owner and lookup.kind == "value":
-        assigned = find_assigned_value(work, lookup.name, lookup.owner, queries, notes)
-        assigned = assigned or find_key(work, lookup.name, lookup.owner, notes)
-        return assigned or find_scoped_value(work, lookup.name, lookup.owner, queries, notes)
+        assigned = find_assigned_value(work, lookup.name, lookup.owner, queries)
+        assigned = assigned or find_key(work, lookup.name, lookup.owner)
+        return assigned or find_scoped_value(work, lookup.name, lookup.owner, queries)
 
     if lookup.kind == "value" and not _PLAIN_WORD.fullmatch(lookup.name):
-        assigned_value = find_assigned_value(work, lookup.name, "", queries, notes)
-        assigned_value = assigned_value or find_scoped_value(work, lookup.name, "", queries, notes)
+        assigned_value = find_assigned_value(work, lookup.name, "", queries)
+        assigned_value = assigned_value or find_scoped_value(work, lookup.name, "", queries)
         if assigned_value is not None:
             return assigned_value
 
     if lookup.kind == "callers":
         # Where no form of a definition is known, a call still has one.
-        callers = find_lines_with_calls(work, [], lookup.name, notes)
+        callers = find_lines_with_calls(work, [], lookup.name)
         if callers is None and not lookup.owner and not _PLAIN_WORD.fullmatch(lookup.name):
             # What is registered, emitted or handled may have its name in quotation marks alone.
-            callers = find_key_uses(work, lookup.name, notes, of_calls=True)
+            callers = find_key_uses(work, lookup.name, of_calls=True)
         if callers is not None and are_calls_in_scope(callers, [], lookup.owner):
             return callers
 
@@ -293,49 +297,47 @@ def _find_undefined(lookup: Lookup, work: Work, queries: list[str], notes: list[
         return None
 
     find = _OF_DEFINITION.get(lookup.kind)
-    absence = find_absence(work, lookup.name, notes, noun=lookup.symbol_kind if find is None else "")
+    absence = find_absence(work, lookup.name, noun=lookup.symbol_kind if find is None else "")
     # A question about a definition is left to the ranking if the name occurs without one.
     is_left = find is not None and absence is not None and bool(absence.headline.evidence)
     return None if is_left and absence is not None and WITHIN_NAMES not in absence.headline.text else absence
 
 
-def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:  # noqa: PLR0911 - one for each kind
+def _find_default(lookup: Lookup, work: Work) -> Finding | None:  # noqa: PLR0911 - one for each kind
     queries: list[str] = []
-    if (option := find_option(work, lookup.name, lookup.owner, queries, notes)) is not None:
+    if (option := find_option(work, lookup.name, lookup.owner, queries)) is not None:
         return option
 
     if lookup.is_prose or " " in lookup.name:
         # A setting may be written with a space, in quotation marks.
         may_be_quoted = " " in lookup.name and not lookup.bound
-        quoted = find_setting(work, lookup.name, lookup.owner, queries, notes) if may_be_quoted else None
-        return quoted or _find_in_prose(lookup, work, queries, notes)
+        quoted = find_setting(work, lookup.name, lookup.owner, queries) if may_be_quoted else None
+        return quoted or _find_in_prose(lookup, work, queries)
 
     if lookup.owner:
-        return _find_owned_default(lookup, work, queries, notes)
+        return _find_owned_default(lookup, work, queries)
 
-    setting = find_setting(work, lookup.name, "", queries, notes) or find_initial_value(
-        work, lookup.name, "", queries, notes
-    )
+    setting = find_setting(work, lookup.name, "", queries) or find_initial_value(work, lookup.name, "", queries)
     if setting is not None and _is_of_other_case(setting, lookup.name):
-        setting = None if find_definitions(work, lookup.name, [], [], unparsed=True) else setting
+        setting = None if find_definitions(work.without_notes(), lookup.name, [], unparsed=True) else setting
 
     # One call may set a value for its own case, while a function has another default.
     is_of_call = setting is not None and setting.headline.text.startswith(f"{code(lookup.name)} is set to")
     if setting is not None and not is_of_call:
         return setting
 
-    common_default = find_any_default(work, lookup.name, queries, notes) or setting
+    common_default = find_any_default(work, lookup.name, queries) or setting
     if common_default is not None or re.fullmatch(r"[A-Za-z_$*][\w$.*-]*", lookup.name) is None:
         return common_default
 
-    definitions = find_definitions(work, lookup.name, notes, queries)
-    unparsed = [] if definitions else find_definitions(work, lookup.name, notes, queries, unparsed=True)
+    definitions = find_definitions(work, lookup.name, queries)
+    unparsed = [] if definitions else find_definitions(work, lookup.name, queries, unparsed=True)
     if unparsed:
         # What replaces an absent value says more than an assignment: `let g:size = get(g:, 'size', 2)`.
         replaced = find_prose_value(work, "", "", lookup.name)
         if replaced is not None and _is_of_other_case(replaced, lookup.name):
             replaced = None
-        value = replaced or find_value(work, unparsed, lookup.name, queries, notes)
+        value = replaced or find_value(work, unparsed, lookup.name, queries)
         # A variable that other lines set too, or that a call sets, has no default there, unless a Lisp defines it.
         is_lisp = all(language_of(location.path) in LISPS for location in unparsed)
         is_set = value is not None and _SET_ONCE.search(value.headline.text) is not None
@@ -343,28 +345,28 @@ def _find_default(lookup: Lookup, work: Work, notes: list[str]) -> Finding | Non
 
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         # What a test or an example sets for itself is no default.
-        in_code = [location for location in definitions if location.rank < 2]
-        return find_value(work, in_code, lookup.name, queries, notes) if in_code else None
+        in_code = [location for location in definitions if location.rank.is_of_project]
+        return find_value(work, in_code, lookup.name, queries) if in_code else None
     if not definitions and not _PLAIN_WORD.fullmatch(lookup.name):
-        absence = find_absence(work, lookup.name, notes)
+        absence = find_absence(work, lookup.name)
         return absence if absence is not None and not absence.headline.evidence else None
 
     return None
 
 
-def _find_owned_default(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
+def _find_owned_default(lookup: Lookup, work: Work, queries: list[str]) -> Finding | None:
     """Return the default of a parameter, a setting or a member of what the question names."""
-    owners = find_definitions(work, lookup.owner, notes, queries, unparsed=True)
-    finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries, notes) if owners else None
-    finding = finding or find_setting(work, lookup.name, lookup.owner, queries, notes)
-    finding = finding or find_initial_value(work, lookup.name, lookup.owner, queries, notes)
+    owners = find_definitions(work, lookup.owner, queries, unparsed=True)
+    finding = find_parameter_default(work, owners, lookup.name, lookup.owner, queries) if owners else None
+    finding = finding or find_setting(work, lookup.name, lookup.owner, queries)
+    finding = finding or find_initial_value(work, lookup.name, lookup.owner, queries)
     if finding is None and is_file_word(lookup.owner):
-        finding = find_scoped_value(work, lookup.name, lookup.owner, queries, notes, is_default=True)
+        finding = find_scoped_value(work, lookup.name, lookup.owner, queries, is_default=True)
     if finding is not None:
         return finding
     if owners:
-        return find_lacking_parameter(work, owners, lookup.name, queries, notes)
-    return find_any_default(work, lookup.name, queries, notes, scope=lookup.owner)
+        return find_lacking_parameter(work, owners, lookup.name, queries)
+    return find_any_default(work, lookup.name, queries, scope=lookup.owner)
 
 
 def _is_of_other_case(finding: Finding, name: str) -> bool:
@@ -373,28 +375,28 @@ def _is_of_other_case(finding: Finding, name: str) -> bool:
     return subject is not None and subject[1] != name and subject[1].lower() == name.lower()
 
 
-def _find_in_prose(lookup: Lookup, work: Work, queries: list[str], notes: list[str]) -> Finding | None:
+def _find_in_prose(lookup: Lookup, work: Work, queries: list[str]) -> Finding | None:
     """Find the default, or the greatest or least value, that prose names: "the default read buffer size"."""
     words = f"{lookup.bound} {lookup.name}".strip()
-    if lookup.owner and (of_owner := find_parameter_of(work, words, lookup.owner, queries, notes)) is not None:
+    if lookup.owner and (of_owner := find_parameter_of(work, words, lookup.owner, queries)) is not None:
         return of_owner
-    finding = None if lookup.owner else find_constant_of(work, words, queries, notes)
+    finding = None if lookup.owner else find_constant_of(work, words, queries)
     if finding is None:
-        finding = find_initial_value(work, words, lookup.owner, queries, notes)
+        finding = find_initial_value(work, words, lookup.owner, queries)
     return finding
 
 
-def _find_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _find_field(lookup: Lookup, work: Work) -> Finding | None:
     """Return what build files have of a field; a key may be one of a manifest, of configuration or of code."""
     kind, name = lookup.symbol_kind, lookup.name
     if kind == "key":
-        is_of_code = not lookup.owner and find_definitions(work, name, notes, [])
-        finding = None if is_of_code else find_key(work, name, lookup.owner, notes)
+        is_of_code = not lookup.owner and find_definitions(work, name, [])
+        finding = None if is_of_code else find_key(work, name, lookup.owner)
         if finding is not None or lookup.owner:
             return finding
-        return _find_named(replace(lookup, kind="value", symbol_kind=""), work, notes)
+        return _find_named(replace(lookup, kind="value", symbol_kind=""), work)
 
-    return find_build_field(lookup, work, notes)
+    return find_build_field(lookup, work)
 
 
 _VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"})
@@ -403,41 +405,41 @@ _OF_NAMES = frozenset({"default", "value", "configured"})
 _BUILD_WORDS = frozenset({"make", "makefile", "build", "install"})
 _BUILD_FILE = re.compile(r"(?:^|/)(?:GNU)?[Mm]akefile[^/]*$|\.mk$|(?:^|/)config[^/]*$")
 _OF_MODULES = frozenset({"module", "modules", "namespace", "package"})
-_WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
-    "line": lambda lookup, work, _: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
-    "defining_line": lambda lookup, work, notes: find_defining_line(work, lookup.name, notes),
+_WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work], Finding | None]] = {
+    "line": lambda lookup, work: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),
+    "defining_line": lambda lookup, work: find_defining_line(work, lookup.name),
     "imports": find_imports,
     "dependency": find_package_answer,
     "field": _find_field,
-    "worded_members": lambda lookup, work, notes: find_worded_members(work, lookup.name, notes),
+    "worded_members": lambda lookup, work: find_worded_members(work, lookup.name),
     "dependencies": find_package_list,
     "needs": find_need,
-    "actions": lambda lookup, work, notes: find_actions(work, lookup.group, lookup.name, notes),
-    "environment": lambda _, work, notes: list_environment(work, notes),
-    "variable": lambda lookup, work, notes: find_variable(work, lookup.name, notes),
-    "throws": lambda lookup, work, notes: find_throws(work, lookup.name, notes),
+    "actions": lambda lookup, work: find_actions(work, lookup.group, lookup.name),
+    "environment": lambda _, work: list_environment(work),
+    "variable": lambda lookup, work: find_variable(work, lookup.name),
+    "throws": lambda lookup, work: find_throws(work, lookup.name),
     "runtime": find_required_runtime,
     "default": _find_default,
-    "difference": lambda lookup, work, notes: find_difference(work, lookup.name, lookup.owner, notes),
-    "key": lambda lookup, work, notes: find_key_uses(work, lookup.name, notes),
+    "difference": lambda lookup, work: find_difference(work, lookup.name, lookup.owner),
+    "key": lambda lookup, work: find_key_uses(work, lookup.name),
     "configured": _find_configured,
 }
 """Functions that answer questions that aren't about one definition, by kind."""
 
-_OF_DEFINITION: Mapping[str, Callable[[Work, list[DefinitionLocation], str, list[str], list[str]], Finding | None]] = {
-    "callers": lambda work, locations, name, _, notes: find_callers(work, locations, name, notes),
-    "callees": lambda work, locations, name, _, __: find_callees(work, locations, name),
-    "bases": lambda work, locations, name, queries, _: find_bases(work, locations, name, queries),
-    "members": lambda work, locations, name, queries, _: find_members(work, locations, name, queries),
-    "tests": lambda work, locations, name, _, notes: find_tests(work, locations, name, notes),
-    "example": lambda work, locations, name, _, notes: find_example(work, locations, name, notes),
-    "purpose": lambda work, locations, name, queries, _: find_purpose(work, locations, name, queries),
-    "parameters": lambda work, locations, name, queries, _: find_parameters(work, locations, name, queries),
-    "value": lambda work, locations, name, queries, notes: (
-        find_value(work, locations, name, queries, notes)
+_OF_DEFINITION: Mapping[str, Callable[[Work, list[DefinitionLocation], str, list[str]], Finding | None]] = {
+    "callers": lambda work, locations, name, _: find_callers(work, locations, name),
+    "callees": lambda work, locations, name, _: find_callees(work, locations, name),
+    "bases": find_bases,
+    "members": find_members,
+    "tests": lambda work, locations, name, _: find_tests(work, locations, name),
+    "example": lambda work, locations, name, _: find_example(work, locations, name),
+    "purpose": find_purpose,
+    "parameters": find_parameters,
+    "value": lambda work, locations, name, queries: (
+        find_value(work, locations, name, queries)
         or find_purpose(work, locations, name, queries)
-        or state_alias(work, name, locations, queries, notes)
-        or state_definitions(work, name, locations, queries, notes)
+        or state_alias(work, name, locations, queries)
+        or state_definitions(work, name, locations, queries)
     ),
 }
 """Functions that answer questions about the definitions of a name, by kind."""

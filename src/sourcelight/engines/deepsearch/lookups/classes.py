@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
@@ -35,7 +34,7 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
     """Return the bases that the heads of a class name; None if none is a class, or for other languages."""
     texts = work.texts
     if all(location.path.endswith(".rs") for location in locations):
-        return _find_traits(work, texts, best_locations(locations), queries)
+        return _find_traits(work, best_locations(locations), queries)
 
     classes = [location for location in best_locations(locations) if location.definition.kind in _CLASSES]
     # The name of another type, as in `type A = B & C`, has no head.
@@ -80,10 +79,9 @@ _DERIVE = re.compile(r"\s*#\[derive\((?P<traits>[^)]*)\)\]")
 _MAX_IMPL, MAX_TRAITS = 500, 24
 
 
-def _find_traits(
-    work: Work, texts: FileTexts, locations: Sequence[DefinitionLocation], queries: list[str]
-) -> Finding | None:
+def _find_traits(work: Work, locations: Sequence[DefinitionLocation], queries: list[str]) -> Finding | None:
     """Return the traits that ``impl`` blocks of Rust name for a type, and those that it derives; None for none."""
+    texts = work.texts
     if len(locations) != 1 or locations[0].definition.kind not in {"class", "struct", "enum"}:
         return None
 
@@ -95,7 +93,7 @@ def _find_traits(
     for row in run_searches(work, searches, notes):
         target, line = work.inquiry.pins.of(row["repository"]), row["line"] or ""
         match = _IMPL.match(line) if len(line) <= _MAX_IMPL else None
-        if target is None or match is None or rank_of(row["path"]) != location.rank or not is_code(texts, work, row):
+        if target is None or match is None or rank_of(row["path"]) != location.rank or not is_code(work, row):
             continue
 
         subject = re.match(r"&?\s*(?:'\w+\s+)?(?:mut\s+)?(?:\w+::)*(\w+)\s*(?:[<{]|where\b|$)", match["type"])

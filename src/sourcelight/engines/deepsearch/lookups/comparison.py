@@ -1,4 +1,7 @@
-"""Comparison of two definitions: their locations, their documentation, and the differences of their heads."""
+"""Comparison of two definitions: their locations, their documentation, and the differences of their heads.
+
+Bodies aren't compared. Where several things have a name, the two of one class count, else those of one file.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +38,14 @@ _BARE_METHOD = re.compile(r"\s*def\s+[\w.]+[?!]?\s*(?:#.*)?")
 
 def find_purpose(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return the documentation of the only documented definition of a name, or None."""
-    texts = work.texts
-    described = [
-        (location, _describe(work, texts, name, location)) for location in best_locations(locations)[:_MAX_DESCRIBED]
-    ]
+    described = [(location, _describe(work, name, location)) for location in best_locations(locations)[:_MAX_DESCRIBED]]
     documented = [(location, statement) for location, statement in described if "“" in statement.text]
     if len(documented) != 1 or len(described) == _MAX_DESCRIBED:
         return None
 
     location, statement = documented[0]
     finding = Finding(statement, "definition", queries=[join_queries(queries)])
-    finding.quotes = [head_at(texts, location)]
+    finding.quotes = [head_at(work.texts, location)]
     finding.details = [other for other_location, other in described if other_location is not location]
     finding.method.append("The sentence quotes its documentation. Its body was not read.")
     return finding
@@ -110,7 +110,7 @@ _BODY_LINES = 60
 
 
 def find_lacking_parameter(
-    work: Work, owners: list[DefinitionLocation], name: str, queries: list[str], notes: list[str]
+    work: Work, owners: list[DefinitionLocation], name: str, queries: list[str]
 ) -> Finding | None:
     """State that the only function of a name lacks a parameter; None if its header can't be read, or accepts any."""
     best = best_locations(owners)
@@ -154,25 +154,22 @@ def find_lacking_parameter(
     evidence = texts.evidence(
         location.target, location.path, definition.line, read[1], "definition", 1.0, (definition.name,)
     )
-    return Finding(Statement(text, (evidence,)), "parameters", queries=[join_queries(queries)], notes=notes)
+    return Finding(Statement(text, (evidence,)), "parameters", queries=[join_queries(queries)], notes=work.notes)
 
 
-def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Finding | None:
+def find_difference(work: Work, first: str, second: str) -> Finding | None:
     """Return the definitions of two names; None if one has none, or the intended one is uncertain.
 
     Where several things have a name, those count that one class or file has of both names.
     """
     queries: list[str] = []
-    candidates = [
-        best_locations(find_definitions(work, name, notes, queries, unparsed=True)) for name in (first, second)
-    ]
+    candidates = [best_locations(find_definitions(work, name, queries, unparsed=True)) for name in (first, second)]
     pairs = _pairs_of(*candidates)
     if not pairs:
         return None
 
     pair = pairs[0]
-    texts = work.texts
-    described = [_describe(work, texts, name, location) for name, location in zip((first, second), pair, strict=True)]
+    described = [_describe(work, name, location) for name, location in zip((first, second), pair, strict=True)]
     if any(len(locations) > 1 for locations in candidates) and pair[0].definition.container:
         owner = f" of {code(pair[0].definition.container)}"
         described = [
@@ -185,9 +182,9 @@ def find_difference(work: Work, first: str, second: str, notes: list[str]) -> Fi
         # The first of them is no more meant than the others.
         text += "; both names are defined elsewhere, too"
     headline = Statement(text, tuple(item for statement in described for item in statement.evidence))
-    finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=notes, heading="Differences")
-    finding.quotes = [_short_head_at(texts, location) for location in pair]
-    finding.details = _differences(texts, (first, second), pair)
+    finding = Finding(headline, "difference", queries=[join_queries(queries)], notes=work.notes, heading="Differences")
+    finding.quotes = [_short_head_at(work.texts, location) for location in pair]
+    finding.details = _differences(work.texts, (first, second), pair)
     finding.method.append("The bodies of the definitions were not compared.")
 
     if len(pairs) > 1:
@@ -235,7 +232,8 @@ def _class_of(location: DefinitionLocation) -> tuple[str, str, str]:
     return location.target.repository.key, location.path, location.definition.container
 
 
-def _describe(work: Work, texts: FileTexts, name: str, location: DefinitionLocation) -> Statement:
+def _describe(work: Work, name: str, location: DefinitionLocation) -> Statement:
+    texts = work.texts
     candidate = None if location.definition.kind in FUNCTION_KINDS else value_at(texts, location)
     value = f" with the value {code(candidate.value[:120])}" if candidate is not None and candidate.value else ""
     evidence = [candidate.evidence[0] if candidate is not None and value else head_at(texts, location)]

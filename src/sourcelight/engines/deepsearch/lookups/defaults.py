@@ -61,9 +61,7 @@ _BODY_LINES = 60
 """Lines of a function without a grammar that may replace what its caller leaves out."""
 
 
-def find_value(
-    work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str], notes: list[str]
-) -> Finding | None:
+def find_value(work: Work, locations: Sequence[DefinitionLocation], name: str, queries: list[str]) -> Finding | None:
     """Return the value of a constant or the like at its definitions; None if no definition gives it a value."""
     texts = work.texts
     every = with_overloads(texts, locations)
@@ -71,9 +69,9 @@ def find_value(
     if not candidates:
         return None
 
-    finding = state_values(work, candidates, code(name), queries, notes)
+    finding = state_values(work, candidates, code(name), queries)
     _add_assignments(texts, candidates, every, finding)
-    follow_constant(work, candidates, finding, notes)
+    follow_constant(work, candidates, finding)
     return finding
 
 
@@ -140,7 +138,7 @@ def value_at(texts: FileTexts, location: DefinitionLocation) -> ValueCandidate |
 
 
 def find_parameter_default(
-    work: Work, owners: Sequence[DefinitionLocation], name: str, owner: str, queries: list[str], notes: list[str]
+    work: Work, owners: Sequence[DefinitionLocation], name: str, owner: str, queries: list[str]
 ) -> Finding | None:
     """Return the default of a parameter of a function or constructor; None if no head has the parameter."""
     texts = work.texts
@@ -153,12 +151,12 @@ def find_parameter_default(
         if not of_heads:
             # Dataclasses and the like have no constructor in the source; their fields are its parameters.
             field_value = _field_of(texts, location, name)
-            field_value = field_value or find_delegated_default(work, texts, location, name, notes)
+            field_value = field_value or find_delegated_default(work, location, name)
             if field_value is not None:
                 candidates.append(field_value)
 
     if not any(candidate.value for candidate in candidates) and is_declared_elsewhere(owners):
-        declarations = find_declarations(work, texts, owner, queries, notes)
+        declarations = find_declarations(work, owner, queries)
         overloads += declarations
         of_declarations = [default_at(texts, head, name) for head in declarations]
         candidates += [candidate for candidate in of_declarations if candidate is not None]
@@ -182,11 +180,13 @@ def find_parameter_default(
             return None
         first = candidates[0]
         text = f"{code(name)} of {code(owner)} has no default in {code(first.path)}"
-        return Finding(Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=notes)
+        return Finding(
+            Statement(text, (first.evidence[0],)), "value", queries=[join_queries(queries)], notes=work.notes
+        )
 
     valued = [candidate for candidate in candidates if candidate.value]
-    finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", queries, notes)
-    follow_constant(work, valued, finding, notes)
+    finding = state_values(work, valued, f"The default of {code(name)} of {code(owner)}", queries)
+    follow_constant(work, valued, finding)
     return finding
 
 
@@ -209,25 +209,21 @@ def _replaces(texts: FileTexts, head: DefinitionLocation, name: str) -> bool:
     return replaces_absent(lines, definition.line + 1, end, name.lstrip("$"))
 
 
+_CONSTRUCTORS = frozenset({"__init__", "initialize", "constructor", "__new__", "new"})
+
+
 def heads_of(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
     """Return the functions whose parameters are meant: the function itself, or the constructors of a class."""
     if location.definition.kind in FUNCTION_KINDS:
         return [location]
 
-    definitions = texts.definitions(location.target, location.path)
     heads = []
-    for definition in definitions.definitions() if definitions is not None else ():
+    for definition in texts.iter_definitions(location.target, location.path):
         within = location.definition.begin_line <= definition.line <= location.definition.end_line
         if not within or definition.container.rpartition(".")[2] != location.definition.name:
             continue
 
-        if definition.kind == "constructor" or definition.name in {
-            "__init__",
-            "initialize",
-            "constructor",
-            "__new__",
-            "new",
-        }:
+        if definition.kind == "constructor" or definition.name in _CONSTRUCTORS:
             heads.append(DefinitionLocation(location.target, location.path, definition))
 
     return heads
@@ -273,12 +269,11 @@ def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> Valu
     if location.definition.kind in {"function", "method"}:
         return None
 
-    definitions = texts.definitions(location.target, location.path)
     if language_of(location.path) in FIELD_FORMS:
         field = find_field_line(texts, location, name)
         return None if field is None else value_at(texts, field)
 
-    for definition in definitions.definitions() if definitions is not None else ():
+    for definition in texts.iter_definitions(location.target, location.path):
         if (
             definition.name == name
             and definition.container.rpartition(".")[2] == location.definition.name
@@ -291,7 +286,7 @@ def _field_of(texts: FileTexts, location: DefinitionLocation, name: str) -> Valu
     return None
 
 
-def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: Finding, notes: list[str]) -> None:
+def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: Finding) -> None:
     """Add the value of the constant, if a default value is the name of one."""
     value = candidates[0].value
     if len({candidate.value for candidate in candidates}) != 1 or re.fullmatch(r"[A-Za-z_][\w.]*", value) is None:
@@ -301,19 +296,18 @@ def follow_constant(work: Work, candidates: Sequence[ValueCandidate], finding: F
     if _LANGUAGE_WORD.fullmatch(value) or (value.isalpha() and value.islower()):
         return
 
-    locations = find_definitions(work, value, notes, [])
-    texts = work.texts
+    locations = find_definitions(work, value, [])
     near = [
         location
         for location in locations
         if location.target.repository.name == candidates[0].repository and location.rank == 0
     ]
-    valued = [value_candidate for location in near if (value_candidate := value_at(texts, location)) is not None]
+    valued = [value_candidate for location in near if (value_candidate := value_at(work.texts, location)) is not None]
     if len({value_candidate.value for value_candidate in valued}) != 1:
         return
 
     constant = valued[0]
-    line, condition = constant.evidence[0].begin_line, _condition_of(work, texts, constant)
+    line, condition = constant.evidence[0].begin_line, _condition_of(work, constant)
     finding.headline = Statement(
         f"{finding.headline.text}; {code(value)} is set to {code(shown_value(constant.value))} "
         f"in {code(constant.path)}, line {line:,}{f', and {condition}' if condition else ''}",
@@ -327,7 +321,6 @@ def state_values(
     candidates: Sequence[ValueCandidate],
     subject: str,
     queries: list[str],
-    notes: list[str],
     verb: str = "is",
 ) -> Finding:
     """Write one value with its location, or up to three if the definitions differ."""
@@ -354,8 +347,7 @@ def state_values(
         if TAB in shown_value(first.value):
             text += f" ({TAB} is a tab)"
         # What replaces an absent argument is a default, though its line is under a condition.
-        texts = work.texts
-        conditions = [] if subject.startswith("The ") else [_condition_of(work, texts, item) for item in best]
+        conditions = [] if subject.startswith("The ") else [_condition_of(work, item) for item in best]
         condition = conditions[0] if conditions and all(conditions) else ""
         text += f"; {condition}" if condition else ""
         evidence = tuple(first.evidence)
@@ -376,7 +368,7 @@ def state_values(
         evidence = tuple(candidate.evidence[0] for candidate in visible)
 
     finding = Finding(
-        Statement(text, evidence), "value", queries=[join_queries(queries)], notes=notes, condition=condition
+        Statement(text, evidence), "value", queries=[join_queries(queries)], notes=work.notes, condition=condition
     )
     finding.quotes = _quotes(work, best[0])
     remaining = [candidate for candidate in candidates if candidate.evidence[0] not in evidence][:MAX_DETAILS]
@@ -384,12 +376,12 @@ def state_values(
     return finding
 
 
-def _condition_of(work: Work, texts: FileTexts, candidate: ValueCandidate) -> str:
+def _condition_of(work: Work, candidate: ValueCandidate) -> str:
     """Return what a sentence says of the condition around the line of a value; empty for none."""
     target = work.inquiry.pins.of(candidate.repository)
     if target is None:
         return ""
-    return condition_text(texts.lines(target, candidate.path), candidate.evidence[0].begin_line, candidate.path)
+    return condition_text(work.texts.lines(target, candidate.path), candidate.evidence[0].begin_line, candidate.path)
 
 
 def detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement:
@@ -400,14 +392,15 @@ def detail_of(candidate: ValueCandidate, *, names_repository: bool) -> Statement
 
 def _quotes(work: Work, candidate: ValueCandidate) -> list[FileEvidence]:
     if candidate.locations and candidate.locations[0].definition.kind in FUNCTION_KINDS:
-        texts = work.texts
-        head, line = head_at(texts, candidate.locations[0]), candidate.evidence[0].begin_line
+        head, line = head_at(work.texts, candidate.locations[0]), candidate.evidence[0].begin_line
         if head.begin_line <= line <= head.end_line:
             return [head]
         location = candidate.locations[0]
         first, last = max(location.definition.line, line - 2), min(location.definition.end_line, line + 2)
         return [
-            texts.evidence(location.target, location.path, first, last, "definition", 1.0, (location.definition.name,))
+            work.texts.evidence(
+                location.target, location.path, first, last, "definition", 1.0, (location.definition.name,)
+            )
         ]
 
     return list(candidate.evidence)

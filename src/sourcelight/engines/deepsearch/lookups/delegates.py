@@ -1,6 +1,7 @@
 """Defaults that a call behind ``by`` gives a property of Kotlin: ``val max: Int by config(2)``.
 
-The function itself says which of its parameters is the default, or a call ``.default(2)`` behind it does.
+A call ``.default(2)`` behind it has the default. Without one, the called function is looked up: its parameter whose
+name says so, such as ``default``, tells which argument of the call is the default.
 """
 
 from __future__ import annotations
@@ -8,38 +9,36 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
 from sourcelight.engines.deepsearch.lookups.registrations import DEFAULT_NAMES, find_default_parameter
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.deepsearch.source.values import Parameter, read_parameters
 
-_MAX_LINE, _MAX_CALL_LINES = 500, 12
-"""Characters of the line of a property, and lines of a call that a reader still checks."""
+_MAX_LINE = 500
+"""Characters of the line of a property."""
+_MAX_CALL_LINES = 12
+"""Lines of a call that a reader still checks."""
 _CHAINED = re.compile(r"\.default\(\s*(?P<value>-?\d[\w.]*|\"[^\"\n]{0,120}\"|true|false|[A-Z]\w*(?:\.\w+)+)\s*\)")
+"""A default in a call chained behind the one of the line."""
 
 
-def find_delegated_default(
-    work: Work, texts: FileTexts, owner: DefinitionLocation, name: str, notes: list[str]
-) -> ValueCandidate | None:
+def find_delegated_default(work: Work, owner: DefinitionLocation, name: str) -> ValueCandidate | None:
     """Return the default of a property in the body of a class; None if no call behind ``by`` gives one.
 
     Parameters
     ----------
-    work, texts
-        The question, and the files that were read.
+    work
+        The question.
     owner
         The class.
     name
         The property.
-    notes
-        Remarks for the answer; those of the search for the called function are added.
     """
     if not owner.path.endswith((".kt", ".kts")):
         return None
 
-    lines = texts.lines(owner.target, owner.path)
+    lines = work.texts.lines(owner.target, owner.path)
     head = re.compile(
         rf"\s*(?:[\w@.]+\s+){{0,6}}va[lr]\s+{re.escape(name)}(?!\w)[^=\"]{{0,120}}?\bby\s+(?:\w+\.){{0,3}}(?P<callee>\w+)\("
     )
@@ -55,12 +54,12 @@ def find_delegated_default(
             return None
 
         arguments, last_line = read
-        evidence = texts.evidence(owner.target, owner.path, number, last_line, "definition", 1.0, (name,))
+        evidence = work.texts.evidence(owner.target, owner.path, number, last_line, "definition", 1.0, (name,))
         chained = _CHAINED.search(lines[last_line - 1])
         if chained is not None:
             return ValueCandidate(chained["value"], "", owner.path, [evidence], owner.rank, repository)
 
-        parameter = find_default_parameter(work, texts, owner.target, match["callee"], {}, notes)
+        parameter = find_default_parameter(work, owner.target, match["callee"], {})
         if parameter is None:
             return None
 

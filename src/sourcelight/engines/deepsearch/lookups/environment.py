@@ -11,7 +11,6 @@ from typing import Any
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -57,10 +56,9 @@ class _Variables:
     programs: int = 0
 
 
-def list_environment(work: Work, notes: list[str]) -> Finding | None:
+def list_environment(work: Work) -> Finding | None:
     """Return the variables of the environment that code reads by name."""
-    texts = work.texts
-    variables = _read_variables(work, texts, notes)
+    variables = _read_variables(work)
     first_rows = variables.first_rows
 
     # In a script of a shell, no line tells a variable of the environment from another one.
@@ -80,14 +78,14 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     statements = [
         Statement(f"{code(name)}: {statement.text}", statement.evidence)
         for name in names[:MAX_DETAILS]
-        for statement in [state_use(work, texts, first_rows[name], "")]
+        for statement in [state_use(work, first_rows[name], "")]
     ]
     evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     finding = Finding(
         Statement(text, evidence),
         "environment",
         queries=[join_queries(variables.queries)],
-        notes=notes,
+        notes=work.notes,
         heading="Locations",
     )
     finding.details = statements
@@ -95,18 +93,18 @@ def list_environment(work: Work, notes: list[str]) -> Finding | None:
     return finding
 
 
-def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variables:
+def _read_variables(work: Work) -> _Variables:
     anything = (
         r"\benviron(ment)?\b|[gG]et_?[eE]nv|LookupEnv\s*\(|\bENV(\[|\.fetch|\{)|process\.env\b|env::var|GetEnvironmentVariable"
         r"|lookupEnv|fetch_env"
     )
     queries = make_queries(work, f"case:yes type:file /{anything}/")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    rows = [row for row in run_searches(work, queries) if row["type"] == "content"]
     first_rows: dict[str, dict[str, Any]] = {}
     helpers: dict[str, None] = {}
     is_unresolved = False
     ordered = sorted(filter(is_code, rows), key=lambda row: (row["path"], row["line_number"]))
-    code_lines = rows_of_code(texts, work, ordered)
+    code_lines = rows_of_code(work, ordered)
     for row in code_lines:
         for match in VARIABLE.finditer(row["line"]):
             if not match[2]:
@@ -114,54 +112,53 @@ def _read_variables(work: Work, texts: FileTexts, notes: list[str]) -> _Variable
         for match in _CHECKED.finditer(row["line"]):
             first_rows.setdefault(match[1], row)
         for match in _BY_PARAMETER.finditer(row["line"]):
-            helper = _helper_around(work, texts, row, match[1])
+            helper = _helper_around(work, row, match[1])
             is_unresolved = is_unresolved or not helper
             helpers |= {helper: None} if helper else {}
 
     for helper in helpers:
         called = make_queries(work, rf"case:yes type:file /\b{escape_regexp(helper)}\(\s*[\"'][A-Za-z_]/")
         queries += called
-        for row in sorted(run_searches(work, called, notes), key=lambda row: (row["path"], row["line_number"] or 0)):
+        for row in sorted(run_searches(work, called), key=lambda row: (row["path"], row["line_number"] or 0)):
             call_match = re.search(rf"\b{re.escape(helper)}\(\s*[\"']([A-Za-z_]\w*)[\"']", row["line"] or "")
-            if call_match is not None and rank_of(row["path"]) < 2 and not DOCUMENTS.search(row["path"]):
+            if call_match is not None and rank_of(row["path"]).is_of_project and not DOCUMENTS.search(row["path"]):
                 first_rows.setdefault(call_match[1], row)
 
     # Tests and examples read their own variables, which aren't the program's.
     of_code = {(row["repository"], row["path"], row["line_number"]) for row in code_lines}
     other = [row for row in rows if (row["repository"], row["path"], row["line_number"]) not in of_code]
-    scripts, programs = _count_scripts(work, texts, notes)
+    scripts, programs = _count_scripts(work)
     elsewhere = {match[1] for row in other for match in VARIABLE.finditer(row["line"]) if not match[2]}
     return _Variables(first_rows, queries, is_unresolved, bool(elsewhere - first_rows.keys()), scripts, programs)
 
 
-def _count_scripts(work: Work, texts: FileTexts, notes: list[str]) -> tuple[int, int]:
+def _count_scripts(work: Work) -> tuple[int, int]:
     """Return how many files of code are scripts of a shell, and how many are not."""
     counts = Counter[bool]()
-    for row in run_searches(work, make_listing_queries(work), notes):
+    for row in run_searches(work, make_listing_queries(work)):
         target = work.inquiry.pins.of(row["repository"])
-        if row["path"] and target is not None and rank_of(row["path"]) == 0:
-            language = language_at(texts, target, row["path"])
+        if row["path"] and target is not None and rank_of(row["path"]).is_code:
+            language = language_at(work.texts, target, row["path"])
             counts[language == "Shell"] += bool(language) and language not in NO_CODE
     return counts[True], counts[False]
 
 
-def find_variable(work: Work, words: str, notes: list[str]) -> Finding | None:
+def find_variable(work: Work, words: str) -> Finding | None:
     """Return where the variable is read whose name has all words of a text; None for none, or for several."""
-    texts = work.texts
-    variables = _read_variables(work, texts, notes)
+    variables = _read_variables(work)
     parts = [_bare(word) for word in re.findall(r"\w+", words.lower()) if word not in _GRAMMAR]
     names = [name for name in variables.first_rows if all(part in _bare(name.lower()) for part in parts)]
     if not parts or len(names) != 1:
         return None
 
     name, row = names[0], variables.first_rows[names[0]]
-    location = f"{location_in(row, holder_of(work, texts, row))}, line {row['line_number']:,}"
-    statement = state_use(work, texts, row, "")
+    location = f"{location_in(row, holder_of(work, row))}, line {row['line_number']:,}"
+    statement = state_use(work, row, "")
     text = f"{code(name)} is read from the environment in {location}: {code(row['line'].strip()[:160])}"
     finding = Finding(
-        Statement(text, statement.evidence), "environment", queries=[join_queries(variables.queries)], notes=notes
+        Statement(text, statement.evidence), "environment", queries=[join_queries(variables.queries)], notes=work.notes
     )
-    finding.quotes = [quote_around(work, texts, row)]
+    finding.quotes = [quote_around(work, row)]
     finding.method.append(
         f"It is the only one of {count_of(len(variables.first_rows), 'variable')} with "
         f"{join_words([code(part) for part in parts])} in its name."
@@ -175,12 +172,12 @@ def _bare(word: str) -> str:
     return text[:-1] if len(text) > 3 and text.endswith("s") and not text.endswith("ss") else text
 
 
-def _helper_around(work: Work, texts: FileTexts, row: Mapping[str, Any], parameter: str) -> str:
+def _helper_around(work: Work, row: Mapping[str, Any], parameter: str) -> str:
     """Return the function around a line that is given the name of a variable as its first parameter; else nothing."""
-    around = definition_around(work, texts, row, lambda entry: entry.kind in FUNCTIONS and entry.kind != "class")
+    around = definition_around(work, row, lambda entry: entry.kind in FUNCTIONS and entry.kind != "class")
     target = work.inquiry.pins.of(row["repository"])
     if around is None or target is None or len(around.name) < 3 or around.name in _VAGUE_HELPERS:
         return ""
-    read = parameters_of(texts.lines(target, row["path"]), around.name, around.line, row["path"])
+    read = parameters_of(work.texts.lines(target, row["path"]), around.name, around.line, row["path"])
     names = [entry.name for entry in read[0] if entry.name not in {"self", "cls"}] if read is not None else []
     return around.name if names[:1] == [parameter] else ""

@@ -56,7 +56,7 @@ def normal_words(text: str) -> list[str]:
     return words
 
 
-def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]) -> Finding | None:
+def find_constant_of(work: Work, text: str, queries: list[str]) -> Finding | None:
     """Return the value of the only constant named like a phrase such as "read buffer size".
 
     A constant that is called a default comes before one that is not. Different values in the best files are left to
@@ -66,11 +66,10 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
     if not words:
         return None
 
-    texts = work.texts
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(max(words, key=len))}/")
     queries += searches
     candidates: list[tuple[bool, ValueCandidate]] = []
-    for row in run_searches(work, searches, notes):
+    for row in run_searches(work, searches):
         parts = normal_words(row["symbol"] or "")
         is_default = "default" in parts
         name_words = sorted(word for word in words if word != "default")
@@ -90,7 +89,7 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
         ):
             continue
 
-        definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
+        definition = definition_at(work.texts, target, row["path"], row["symbol"], row["line_number"])
         if definition is None or definition.kind not in _CONSTANTS:
             continue
 
@@ -98,7 +97,7 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
         if definition.kind == "enummember" and not is_default:
             continue
 
-        candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
+        candidate = value_at(work.texts, DefinitionLocation(target, row["path"], definition))
         # Values set by tests aren't the program's.
         if candidate is None or candidate.rank:
             continue
@@ -111,10 +110,10 @@ def find_constant_of(work: Work, text: str, queries: list[str], notes: list[str]
 
     best = min((lacks_default, candidate.rank) for lacks_default, candidate in candidates)
     selected = [item for lacks_default, item in candidates if (lacks_default, item.rank) == best]
-    return _state_one(work, selected, queries, notes)
+    return _state_one(work, selected, queries)
 
 
-def find_initial_value(work: Work, text: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
+def find_initial_value(work: Work, text: str, owner: str, queries: list[str]) -> Finding | None:
     """Return the value that code gives to a setting before anyone else does; None if no line is certain.
 
     Members count that a function for settings or defaults sets to a literal, literals that replace an absent option
@@ -125,7 +124,6 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     if not words or any(not word.isalnum() for word in words):
         return None
 
-    texts = work.texts
     # The words may be in another order, with others such as num_ and _count: they are compared below.
     name = rf"\b\w*{escape_regexp(max(words, key=len))}\w*\b"
     pattern = (
@@ -135,24 +133,24 @@ def find_initial_value(work: Work, text: str, owner: str, queries: list[str], no
     )
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in run_searches(work, searches) if row["type"] == "content"]
 
     # Longer lines are minified or generated: a reader couldn't check a quote of them.
-    rows = [row for row in rows if rank_of(row["path"]) == 0 and len(row["line"] or "") < 1_000]
+    rows = [row for row in rows if rank_of(row["path"]).is_code and len(row["line"] or "") < 1_000]
     matcher = re.compile(
         rf"(?P<documented>\[[\w.]*?(?P<parameter>{name})\s*=)"
         rf"|(?P<name>{name})[\"']?\s*(?P<sign>:(?![:=])|=>|=(?!=))",
         re.IGNORECASE,
     )
     candidates = [
-        candidate for row in rows[:_MAX_ROWS] for candidate in _candidates_at(work, texts, row, matcher, words, owner)
+        candidate for row in rows[:_MAX_ROWS] for candidate in _candidates_at(work, row, matcher, words, owner)
     ]
     order: Mapping[str, int] = {"merged": 0, "set": 0, "fallback": 0, "documented": 1}
     best = min((order[kind] for kind, _ in candidates), default=0)
-    return _state_one(work, [item for kind, item in candidates if order[kind] == best], queries, notes)
+    return _state_one(work, [item for kind, item in candidates if order[kind] == best], queries)
 
 
-def find_parameter_of(work: Work, text: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
+def find_parameter_of(work: Work, text: str, owner: str, queries: list[str]) -> Finding | None:
     """Return the default of the only parameter named like a phrase, of the only class or function named like another.
 
     "The max nesting level of the queue formatter" is ``maxNestingLevel`` of ``QueueFormatter``.
@@ -165,7 +163,7 @@ def find_parameter_of(work: Work, text: str, owner: str, queries: list[str], not
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(max(owner_words, key=len))}/")
     queries += searches
     locations = {}
-    for row in run_searches(work, searches, notes):
+    for row in run_searches(work, searches):
         target = work.inquiry.pins.of(row["repository"])
         if target is None or rank_of(row["path"]) or normal_words(row["symbol"] or "") != owner_words:
             continue
@@ -187,35 +185,34 @@ def find_parameter_of(work: Work, text: str, owner: str, queries: list[str], not
     if len(alike) != 1:
         return None
 
-    return find_parameter_default(work, [location], alike[0], location.definition.name, queries, notes)
+    return find_parameter_default(work, [location], alike[0], location.definition.name, queries)
 
 
-def find_assigned_value(work: Work, name: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
+def find_assigned_value(work: Work, name: str, owner: str, queries: list[str]) -> Finding | None:
     """Return the value of a local name that exactly one line of code outside of tests assigns; None for several."""
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
     queries += searches
     assigned = re.compile(rf"(?<![\w$]){re.escape(name)}\s*(?:[-+*/|&^]|<<|>>|:)?=(?![=~>])")
     rows = [
         row
-        for row in run_searches(work, searches, notes)
-        if row["type"] == "content" and not rank_of(row["path"]) and assigned.search((row["line"] or "")[:1_000])
+        for row in run_searches(work, searches)
+        if row["type"] == "content" and rank_of(row["path"]).is_code and assigned.search((row["line"] or "")[:1_000])
     ]
     rows = [row for row in rows if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
-    texts = work.texts
     if len(rows) != 1 or re.match(rf"\s*{re.escape(name)}\s*=", rows[0]["line"] or "") is None:
         return None
 
     row = rows[0]
     target = work.inquiry.pins.of(row["repository"])
     number, path = row["line_number"], row["path"]
-    is_code = any(line == number for line, _ in code_lines(texts, work, row["repository"], path))
-    value = value_of(texts.lines(target, path), name, number, path) if target is not None and is_code else None
+    is_code = any(line == number for line, _ in code_lines(work, row["repository"], path))
+    value = value_of(work.texts.lines(target, path), name, number, path) if target is not None and is_code else None
     if target is None or value is None or (owner and not is_in_scope(path, "", owner)):
         return None
 
-    evidence = texts.evidence(target, path, value.begin_line, value.end_line, "definition", 1.0, (name,))
+    evidence = work.texts.evidence(target, path, value.begin_line, value.end_line, "definition", 1.0, (name,))
     candidate = ValueCandidate(value.text, code(name), path, [evidence], 0, row["repository"], "is set to")
-    return _state_one(work, [candidate], queries, notes)
+    return _state_one(work, [candidate], queries)
 
 
 def is_file(scope: str) -> bool:
@@ -259,9 +256,7 @@ def are_calls_in_scope(finding: Finding | None, definitions: Sequence[Definition
     )
 
 
-def _state_one(
-    work: Work, candidates: Sequence[ValueCandidate], queries: list[str], notes: list[str]
-) -> Finding | None:
+def _state_one(work: Work, candidates: Sequence[ValueCandidate], queries: list[str]) -> Finding | None:
     """State candidates of one value; None for several that no line tells apart."""
     if not candidates or len({candidate.value for candidate in candidates}) > 1:
         return None
@@ -272,18 +267,18 @@ def _state_one(
         candidates,
         first.subject,
         queries,
-        notes,
         verb="is set to" if not first.subject.startswith("The") else "is",
     )
 
 
 def _candidates_at(
-    work: Work, texts: FileTexts, row: Mapping[str, Any], matcher: re.Pattern[str], words: Sequence[str], owner: str
+    work: Work, row: Mapping[str, Any], matcher: re.Pattern[str], words: Sequence[str], owner: str
 ) -> Iterator[tuple[str, ValueCandidate]]:
     """Yield the default that a line gives to a name with the requested words, and how the line gives it.
 
     How is ``documented``, ``fallback`` (of an absent option), ``merged`` (options are merged into it) or ``set``.
     """
+    texts = work.texts
     target = work.inquiry.pins.of(row["repository"])
     match = matcher.search(row["line"])
     if target is None or match is None:
@@ -353,10 +348,9 @@ def _fallback_of(name: str, expression: str) -> str:
 
 def _holders(texts: FileTexts, target: Target, path: str, lines: Sequence[str], number: int) -> list[Definition]:
     """Return the definitions around a line, with the comments above their heads, the smallest first."""
-    definitions = texts.definitions(target, path)
     enclosing = [
         definition
-        for definition in (definitions.definitions() if definitions is not None else ())
+        for definition in texts.iter_definitions(target, path)
         if definition.begin_line <= number <= definition.end_line
         or (
             number < definition.begin_line <= number + _LITERAL_LINES

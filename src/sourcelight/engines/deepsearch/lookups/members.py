@@ -88,16 +88,14 @@ _MAX_ENUMS = 4
 """Spellings of a name that are looked up."""
 
 
-def find_worded_members(work: Work, text: str, notes: list[str]) -> Finding | None:
+def find_worded_members(work: Work, text: str) -> Finding | None:
     """Return the members of the only enum outside of tests that has the words of a question as its name."""
     question = read_member_question(text)
     for pattern in (*question.patterns, *question.patterns_in_owner) if question is not None else ():
         name = rf"\b(?:[a-z]{{2,3}})?{pattern}\b"
         head = rf"\b(?:enum|data|class|NS_ENUM|NS_OPTIONS)\b.*{name}|{name}.*=.*\benum\b"
         queries = make_queries(work, f"case:no type:file /{head}/")
-        rows = [
-            row for row in run_searches(work, queries, notes) if row["type"] == "content" and not rank_of(row["path"])
-        ]
+        rows = [row for row in run_searches(work, queries) if row["type"] == "content" and rank_of(row["path"]).is_code]
         # Names of Objective-C begin with the letters of their project.
         word = re.compile(rf"\b(?:[A-Z]{{2,3}})?(?i:{pattern})\b")
         names = {match[0] for row in rows for match in word.finditer((row["line"] or "")[:_MAX_HEAD])}
@@ -105,8 +103,8 @@ def find_worded_members(work: Work, text: str, notes: list[str]) -> Finding | No
         for name in sorted(names)[:_MAX_ENUMS]:
             locations = [
                 location
-                for location in find_definitions(work, name, notes, queries, unparsed=True)
-                if not location.rank and _has_owner(location, pattern, question)
+                for location in find_definitions(work, name, queries, unparsed=True)
+                if location.rank.is_code and _has_owner(location, pattern, question)
             ]
             finding = find_members(work, locations, name, queries) if locations else None
             findings += [finding] if finding is not None else []
@@ -133,8 +131,7 @@ def _has_same_members(texts: FileTexts, location: DefinitionLocation, members: S
         # The grammar of Python knows no members of enums, and other files have none.
         return True
 
-    parsed = texts.definitions(location.target, location.path)
-    definitions = list(parsed.definitions()) if parsed is not None else []
+    definitions = list(texts.iter_definitions(location.target, location.path))
 
     # A grammar may miss an enum, and its members with it.
     if not any(

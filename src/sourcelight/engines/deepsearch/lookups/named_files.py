@@ -11,7 +11,6 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_LINES, FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.declared.import_forms import (
     ImportedModule,
@@ -106,11 +105,10 @@ def _state_line_author(blamed: dict[str, Any], commit: dict[str, Any], quote: Fi
     return finding
 
 
-def find_defining_line(work: Work, name: str, notes: list[str]) -> Finding | None:
+def find_defining_line(work: Work, name: str) -> Finding | None:
     """Return the commit that brought the only line that defines a name; None for several lines."""
     queries: list[str] = []
-    texts = work.texts
-    definitions = with_overloads(texts, find_definitions(work, name, notes, queries, unparsed=True))
+    definitions = with_overloads(work.texts, find_definitions(work, name, queries, unparsed=True))
     if len(definitions) != 1:
         return None
 
@@ -133,26 +131,26 @@ class _FileImports:
     modules: list[ImportedModule]
 
 
-def _read_imports(work: Work, paths: PathNames, texts: FileTexts, path: str) -> _FileImports | None:
+def _read_imports(work: Work, paths: PathNames, path: str) -> _FileImports | None:
     """Read what a file imports; None if the path is not a single file, or its language is unknown."""
     location = _file_of(work, paths, path)
     if location is None:
         return None
 
     target, file_path = location
-    language = language_at(texts, target, file_path)
+    language = language_at(work.texts, target, file_path)
     if language in C_FAMILY or language.startswith("Objective-C"):
         # Lines of the preprocessor look like comments of other languages.
-        text = re.sub(r"/\*.*?(?:\*/|\Z)", _blank, "\n".join(texts.lines(target, file_path)), flags=re.DOTALL)
+        text = re.sub(r"/\*.*?(?:\*/|\Z)", _blank, "\n".join(work.texts.lines(target, file_path)), flags=re.DOTALL)
         lines = list(enumerate(text.split("\n"), 1))
     else:
-        lines = list(code_lines(texts, work, target.repository.name, file_path))
+        lines = list(code_lines(work, target.repository.name, file_path))
 
     modules = imports_in([(number, line.removeprefix("\ufeff")) for number, line in lines], language)
     return None if modules is None else _FileImports(target, file_path, language, modules)
 
 
-def find_imports(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def find_imports(lookup: Lookup, work: Work) -> Finding | None:
     """Return what a file imports; a name with a dot that no file has may be a package: "does next.jdbc depend on X"."""
     paths = PathNames(work.inquiry)
     if not lookup.name:
@@ -163,7 +161,7 @@ def find_imports(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None
         return find_file_import(work, paths, lookup.path, lookup.name, is_absence_stated=lookup.asks != "use")
     is_own = is_repository(work, re.sub(r"[._]", "-", lookup.path.lower()))
     asks = "listed" if re.search(r"\bdepends? ", work.inquiry.question, re.IGNORECASE) is not None else "use"
-    return find_package_answer(Lookup("dependency", lookup.name, "" if is_own else lookup.path, asks=asks), work, notes)
+    return find_package_answer(Lookup("dependency", lookup.name, "" if is_own else lookup.path, asks=asks), work)
 
 
 def find_file_import(
@@ -184,15 +182,14 @@ def find_file_import(
     is_absence_stated
         Whether the question is for an import alone: what a file uses may have no name in it.
     """
-    texts = work.texts
-    imports = _read_imports(work, paths, texts, path)
+    imports = _read_imports(work, paths, path)
     if imports is None:
         return None
 
     target, file_path = imports.target, imports.path
     imported = next((module for module in imports.modules if names_module(module.name, name)), None)
     if imported is not None:
-        evidence = texts.evidence(target, file_path, imported.line, imported.line, "read", 1.0)
+        evidence = work.texts.evidence(target, file_path, imported.line, imported.line, "read", 1.0)
         return Finding(Statement(f"Yes: {code(file_path)} imports {code(imported.name)}", (evidence,)), "imports")
 
     # The last part of a name is what a line has in any form of an import; a header has its ending there, too.
@@ -200,7 +197,7 @@ def find_file_import(
     word = (
         bare_name.rpartition("/")[2] if _HEADER.search(bare_name) is not None else re.split(r"[./:\\]+", bare_name)[-1]
     )
-    lines = texts.lines(target, file_path)
+    lines = work.texts.lines(target, file_path)
     if not is_absence_stated or not lines or any(word.lower() in line.lower() for line in lines):
         return None
 
@@ -214,7 +211,7 @@ def find_file_import(
 def find_file_imports(work: Work, paths: PathNames, path: str) -> Finding | None:
     """Return the imports of a file; None if the path is not a single file, or its language is unknown."""
     texts = work.texts
-    imports = _read_imports(work, paths, texts, path)
+    imports = _read_imports(work, paths, path)
     if imports is None or not imports.modules:
         return None
 

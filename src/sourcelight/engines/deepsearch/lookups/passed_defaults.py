@@ -121,10 +121,7 @@ class _DefaultCall:
 def _calls_of(texts: FileTexts, owner: DefinitionLocation, name: str) -> Iterator[_DefaultCall]:
     """Yield the calls of constructors or overloads of a name in a file that say what these have at first."""
     lines = texts.lines(owner.target, owner.path)
-    definitions = texts.definitions(owner.target, owner.path)
-    functions = [
-        item for item in (definitions.definitions() if definitions is not None else ()) if item.kind in FUNCTION_KINDS
-    ]
+    functions = [item for item in texts.iter_definitions(owner.target, owner.path) if item.kind in FUNCTION_KINDS]
     call = re.compile(
         rf"(?<![\w.])(?:(?P<this>this)|(?P<new>new\s+{re.escape(name)})|(?P<name>{re.escape(name)}))\s*\("
     )

@@ -13,7 +13,6 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
@@ -70,10 +69,14 @@ def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str
     return first_files if len(first_files) <= MAX_FILES else None
 
 
-def code_lines(texts: FileTexts, work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:
+def code_lines(work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, from 1, without comments and multi-line strings."""
     target = work.inquiry.pins.of(repository)
-    return iter(()) if target is None else lines_of_code(texts.lines(target, path), language_at(texts, target, path))
+    return (
+        iter(())
+        if target is None
+        else lines_of_code(work.texts.lines(target, path), language_at(work.texts, target, path))
+    )
 
 
 def calls_by_text(name: str, rows: Sequence[dict[str, Any]], quoted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -87,14 +90,14 @@ def calls_by_text(name: str, rows: Sequence[dict[str, Any]], quoted: Sequence[di
     return [row for row in lines if language_of(row["path"]) in PROGRAMMING_LANGUAGES]
 
 
-def rows_of_code(texts: FileTexts, work: Work, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def rows_of_code(work: Work, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the lines that are code, rather than in a comment or a text over several lines."""
     numbers: dict[tuple[str, str], set[int]] = {}
     selected = []
     for row in rows:
         file = (row["repository"], row["path"])
         if file not in numbers:
-            numbers[file] = {number for number, _ in code_lines(texts, work, *file)}
+            numbers[file] = {number for number, _ in code_lines(work, *file)}
         if row["line_number"] in numbers[file]:
             selected.append(row)
     return selected
@@ -119,7 +122,6 @@ def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Locati
     if files is None:
         return None
 
-    texts = work.texts
     words = "|".join(_KEYWORDS[kind] for kind in kinds)
     pattern = re.compile(rf"\s*{_MODIFIERS}(?:{words})\s+[\w$]")
     lines = {location for location, head in class_heads.items() if head.kind in kinds}
@@ -135,7 +137,7 @@ def defining_lines(work: Work, kinds: Sequence[str], class_heads: Mapping[Locati
         work.inquiry.context.cancellation.check()
         lines |= {
             (repository, path, number)
-            for number, line in code_lines(texts, work, repository, path)
+            for number, line in code_lines(work, repository, path)
             if pattern.match(line) is not None
         }
 
@@ -147,12 +149,12 @@ def files_in(lines: Collection[Location]) -> set[tuple[str, str]]:
     return {(repository, path) for repository, path, _ in lines}
 
 
-def count_with(texts: FileTexts, work: Work, stated: Collection[Location], pattern: str) -> int:
+def count_with(work: Work, stated: Collection[Location], pattern: str) -> int:
     """Count the stated lines that have a pattern, read one by one."""
     count = 0
     for repository, path, number in stated:
         target = work.inquiry.pins.of(repository)
-        lines = [] if target is None else texts.lines(target, path)
+        lines = [] if target is None else work.texts.lines(target, path)
         count += 0 < number <= len(lines) and re.search(pattern, lines[number - 1]) is not None
     return count
 
@@ -188,12 +190,11 @@ def _read_all_files(work: Work) -> Iterator[Sequence[str]] | None:
 
 
 def _lines_of(work: Work, files: Sequence[tuple[str, str]]) -> Iterator[Sequence[str]]:
-    texts = work.texts
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
         work.inquiry.context.cancellation.check()
         if target is not None and not is_hidden_file(path):
-            yield texts.lines(target, path)
+            yield work.texts.lines(target, path)
 
 
 def has_unparsed_part(work: Work) -> bool:
@@ -202,11 +203,10 @@ def has_unparsed_part(work: Work) -> bool:
     if files is None:
         return True
 
-    texts = work.texts
     byte_count = 0
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
-        definitions = None if target is None else texts.engine.store.definitions_of(target, path)
+        definitions = None if target is None else work.texts.engine.store.definitions_of(target, path)
         if definitions is not None and definitions.incomplete:
             return True
         if target is None:
@@ -215,7 +215,7 @@ def has_unparsed_part(work: Work) -> bool:
         # Of a tree with errors, the rest is in the table; what the errors hide is in none.
         work.inquiry.context.cancellation.check()
         # Without its last newline, the grammar of Go finds an error.
-        data = "".join(f"{line}\n" for line in texts.lines(target, path)).encode()
+        data = "".join(f"{line}\n" for line in work.texts.lines(target, path)).encode()
         byte_count += len(data)
         language = language_of(path)
         is_read = byte_count <= MAX_PARSED_BYTES
@@ -227,12 +227,11 @@ def has_unparsed_part(work: Work) -> bool:
 
 def _read_class_heads(work: Work) -> dict[Location, ClassHead]:
     """Return the heads of classes and structs in files of C and C++; no grammar reads those with a macro."""
-    texts = work.texts
     heads: dict[Location, ClassHead] = {}
     for repository, path in files_of(work, ("C", "C++")) or ():
         target = work.inquiry.pins.of(repository)
         work.inquiry.context.cancellation.check()
-        for head in [] if target is None else read_class_heads(texts.lines(target, path)):
+        for head in [] if target is None else read_class_heads(work.texts.lines(target, path)):
             heads[repository, path, head.line] = head
 
     return heads
@@ -259,14 +258,13 @@ def confirm_subclasses(work: Work, fact: Fact) -> None:
     for row in table.rows:
         line_numbers.setdefault((row[0], row[1]), set()).add(row[2])
 
-    texts = work.texts
     types = {(row[0], row[1], row[3]) for row in table.rows}
     for repository, path in files:
         if language_of(path) not in PROGRAMMING_LANGUAGES:
             continue
 
         work.inquiry.context.cancellation.check()
-        for number, line in code_lines(texts, work, repository, path):
+        for number, line in code_lines(work, repository, path):
             if len(line) > _MAX_LINE or word.search(line) is None or number in line_numbers.get((repository, path), ()):
                 continue
             subject = _subject_with_base(line, path, word)

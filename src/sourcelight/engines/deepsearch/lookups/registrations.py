@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
@@ -39,22 +38,20 @@ _AFTERWARDS = re.compile(r"[)\w\"']\s(?:if|unless)\s")
 DEFAULT_NAMES = re.compile(r"^_*(?:default|defaults|dflt|def|fallback)(?:_?val(?:ue)?|_?v)?$", re.IGNORECASE)
 
 
-def find_registrations(
-    work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[ValueCandidate]:
+def find_registrations(work: Work, name: str, queries: list[str]) -> list[ValueCandidate]:
     """Find calls that give a setting its default, by the name of the parameter or by what is known of the call."""
     quoted = rf"(\"-{{0,2}}{escape_regexp(name)}\"|'-{{0,2}}{escape_regexp(name)}'|:{escape_regexp(name)}\b)"
     searches = make_queries(work, f"case:yes type:file /{quoted}/")
     queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
-    rows = [row for row in rows if rank_of(row["path"]) < 2 and len(row["line"] or "") < 1_000]
+    rows = [row for row in run_searches(work, searches) if row["type"] == "content"]
+    rows = [row for row in rows if rank_of(row["path"]).is_of_project and len(row["line"] or "") < 1_000]
     candidates: list[ValueCandidate] = []
     heads: dict[tuple[str, str], tuple[int, FileEvidence] | None] = {}
     for row in rows[:_MAX_CALLS]:
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
             continue
-        candidate = _registration_at(work, texts, target, row["path"], row["line_number"], name, heads, notes)
+        candidate = _registration_at(work, target, row["path"], row["line_number"], name, heads)
         if candidate is not None:
             candidates.append(candidate)
 
@@ -64,15 +61,13 @@ def find_registrations(
 
 def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     work: Work,
-    texts: FileTexts,
     target: Target,
     path: str,
     line: int,
     name: str,
     heads: dict[tuple[str, str], tuple[int, FileEvidence] | None],
-    notes: list[str],
 ) -> ValueCandidate | None:
-    lines = texts.lines(target, path)
+    lines = work.texts.lines(target, path)
     text = lines[line - 1]
     name_match = re.search(rf"[\"':]-{{0,2}}{re.escape(name)}(?![\w-])", text)
     if name_match is None:
@@ -95,7 +90,7 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
     if last_line - call_line > 30:
         return None
 
-    quote = texts.evidence(target, path, call_line + 1, last_line, "definition", 1.0, (callee,))
+    quote = work.texts.evidence(target, path, call_line + 1, last_line, "definition", 1.0, (callee,))
     position = next((index for index, argument in enumerate(arguments) if _is_name(argument.text, name)), None)
     if position is None:
         return None
@@ -122,7 +117,7 @@ def _registration_at(  # noqa: PLR0911, PLR0912 - one for each form of call
         )
 
     if callee not in {"set", "get", "put"} and is_bracketed:
-        head = find_default_parameter(work, texts, target, callee, heads, notes)
+        head = find_default_parameter(work, target, callee, heads)
         if head is not None and position == 0 and head[0] < len(arguments) and head[0] > 0:
             return ValueCandidate(
                 arguments[head[0]].text, subject, path, [quote, head[1]], rank_of(path), target.repository.name
@@ -186,11 +181,9 @@ def _bare_arguments(lines: Sequence[str], line: int, column: int, path: str) -> 
 
 def find_default_parameter(
     work: Work,
-    texts: FileTexts,
     target: Target,
     callee: str,
     heads: dict[tuple[str, str], tuple[int, FileEvidence] | None],
-    notes: list[str],
 ) -> tuple[int, FileEvidence] | None:
     """Return the number of the parameter of a function or macro that is called default, and its head."""
     key = target.repository.key, callee
@@ -199,12 +192,12 @@ def find_default_parameter(
 
     # Before the search, so that a name without a definition is searched once.
     heads[key] = None
-    for location in find_definitions(work, callee, notes, []):
+    for location in find_definitions(work, callee, []):
         if location.target.repository.key != target.repository.key:
             continue
 
         read = parameters_of(
-            texts.lines(location.target, location.path), callee, location.definition.line, location.path
+            work.texts.lines(location.target, location.path), callee, location.definition.line, location.path
         )
         if read is None:
             continue
@@ -212,7 +205,9 @@ def find_default_parameter(
         for index, parameter in enumerate(read[0]):
             if DEFAULT_NAMES.match(parameter.name or parameter.text):
                 line = location.definition.line
-                evidence = texts.evidence(location.target, location.path, line, read[1], "definition", 1.0, (callee,))
+                evidence = work.texts.evidence(
+                    location.target, location.path, line, read[1], "definition", 1.0, (callee,)
+                )
                 heads[key] = index, evidence
                 return heads[key]
 

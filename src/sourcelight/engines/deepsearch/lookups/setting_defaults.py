@@ -39,13 +39,12 @@ _MAX_LINE = 500
 """Characters of a line in which a parameter or a head is looked for."""
 
 
-def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
+def find_setting(work: Work, name: str, owner: str, queries: list[str]) -> Finding | None:
     """Return the default that a program gives to a setting: by a constant of that name, or where it is registered."""
-    texts = work.texts
     # Options are written as `--name`, symbols of Ruby as `:name`.
     name = name.lstrip("-:")
-    constants = [] if owner else _default_constants(work, texts, name, queries, notes)
-    registered = find_registrations(work, texts, name, queries, notes)
+    constants = [] if owner else _default_constants(work, name, queries)
+    registered = find_registrations(work, name, queries)
     if owner:
         registered = [
             candidate
@@ -59,13 +58,13 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str], notes: l
     if not candidates:
         return None
 
-    finding = state_values(work, candidates, candidates[0].subject, queries, notes, verb=candidates[0].verb)
+    finding = state_values(work, candidates, candidates[0].subject, queries, verb=candidates[0].verb)
     if constants:
         finding.details += [
             detail_of(candidate, names_repository=len(work.inquiry.pins) > 1) for candidate in registered[:MAX_DETAILS]
         ]
 
-    follow_constant(work, candidates, finding, notes)
+    follow_constant(work, candidates, finding)
     return finding
 
 
@@ -74,9 +73,7 @@ def _lowest(candidates: Sequence[ValueCandidate]) -> list[ValueCandidate]:
     return [candidate for candidate in candidates if candidate.rank == lowest]
 
 
-def _default_constants(
-    work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[ValueCandidate]:
+def _default_constants(work: Work, name: str, queries: list[str]) -> list[ValueCandidate]:
     """Find constants named as the default of a setting, such as ``DEFAULT_TIMEOUT``."""
     words = [part.lower() for part in parts_of(name)]
     if not words:
@@ -85,7 +82,7 @@ def _default_constants(
     searches = make_queries(work, f"case:no type:symbol /{escape_regexp(words[0])}/")
     queries += searches
     candidates: list[ValueCandidate] = []
-    for row in run_searches(work, searches, notes):
+    for row in run_searches(work, searches):
         parts = [part.lower() for part in parts_of(row["symbol"] or "")]
         if "default" not in parts or [part for part in parts if part not in _FILLERS] != words:
             continue
@@ -94,11 +91,11 @@ def _default_constants(
         if target is None:
             continue
 
-        definition = definition_at(texts, target, row["path"], row["symbol"], row["line_number"])
+        definition = definition_at(work.texts, target, row["path"], row["symbol"], row["line_number"])
         if definition is None or definition.kind not in {"constant", "variable", "field", "enummember"}:
             continue
 
-        candidate = value_at(texts, DefinitionLocation(target, row["path"], definition))
+        candidate = value_at(work.texts, DefinitionLocation(target, row["path"], definition))
         if candidate is not None:
             candidates.append(candidate)
 
@@ -107,7 +104,7 @@ def _default_constants(
     return candidates if len(names) == 1 else []
 
 
-def find_any_default(work: Work, name: str, queries: list[str], notes: list[str], *, scope: str = "") -> Finding | None:
+def find_any_default(work: Work, name: str, queries: list[str], *, scope: str = "") -> Finding | None:
     """Return the default of a parameter by the heads of all functions that give it one, if they agree on up to three.
 
     Tests and examples don't count. With a scope, only functions do whose path, class or name has all of its words.
@@ -119,7 +116,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
     searches = make_queries(work, rf"case:yes type:file /\b{escape_regexp(name)}\s*(:[^=\n]*)?=/")
     queries += searches
     candidates: dict[tuple[str, str, int], ValueCandidate] = {}
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in run_searches(work, searches) if row["type"] == "content"]
     for row in [row for row in rows if rank_of(row["path"]) == 0][:_MAX_ROWS]:
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
@@ -134,8 +131,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
             if candidate is not None and candidate.value:
                 candidates[row["repository"], row["path"], head.line] = candidate
 
-        definitions = texts.definitions(target, row["path"])
-        for definition in definitions.definitions() if definitions is not None else ():
+        for definition in texts.iter_definitions(target, row["path"]):
             is_near = definition.line <= row["line_number"] <= definition.line + _HEAD_LINES
             if definition.kind not in FUNCTION_KINDS or not is_near or row["line_number"] > definition.end_line:
                 continue
@@ -156,7 +152,7 @@ def find_any_default(work: Work, name: str, queries: list[str], notes: list[str]
 
     # Of functions that have such a parameter: that of a setting or of another program may be something else.
     subject = f"The default of the parameter {code(name)}"
-    return state_values(work, valued, subject, queries, notes)
+    return state_values(work, valued, subject, queries)
 
 
 _WITH_HEADS = frozenset({"Crystal", "Dart", "Groovy", "Nim", "PowerShell"})

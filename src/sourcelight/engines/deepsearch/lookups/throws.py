@@ -10,7 +10,6 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.highlighting import line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
@@ -31,58 +30,57 @@ _KEYWORD = r"(?:throw|raise|rethrow|THROW)"
 _RAISING = (".py", ".pyi", ".rb", ".ex", ".exs", ".ml", ".mli")
 
 
-def find_throws(work: Work, name: str, notes: list[str]) -> Finding | None:
+def find_throws(work: Work, name: str) -> Finding | None:
     """Return the lines of code that throw or raise an exception; None if none does by its name."""
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file {whole_word(simple)}")
     rows: list[dict[str, Any]] = []
     other_rows: list[dict[str, Any]] = []
-    for row in run_searches(work, queries, notes):
+    for row in run_searches(work, queries):
         if row["type"] == "content" and language_of(row["path"]) in PROGRAMMING_LANGUAGES:
             (rows if is_code(row) else other_rows).append(row)
 
-    texts = work.texts
     exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
     pattern = re.compile(rf"\b{_KEYWORD}\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}")
-    throwing = [row for row in rows if _throws(work, texts, row, pattern)]
+    throwing = [row for row in rows if _throws(work, row, pattern)]
 
     # What is left out belongs into the sentence, or its number is another one than a reader counts.
-    scope = "outside of tests and examples " if any(_throws(work, texts, row, pattern) for row in other_rows) else ""
+    scope = "outside of tests and examples " if any(_throws(work, row, pattern) for row in other_rows) else ""
     # What only tests and examples throw is an answer, too, if the sentence says so.
     if not throwing:
         scope, rows = "in tests and examples ", other_rows
-        throwing = [row for row in rows if _throws(work, texts, row, pattern)]
+        throwing = [row for row in rows if _throws(work, row, pattern)]
 
     if not throwing:
         return None
 
     stated = {(row["repository"], row["path"], row["line_number"]) for row in throwing}
-    least = "at least " if _lines_with_keyword(work, texts, rows, simple, exception) - stated else ""
-    finding = _state_throws(work, texts, simple, throwing, f"{scope}on {least}")
-    finding.queries, finding.notes = [join_queries(queries)], notes
-    line_count = recount.count_with(texts, work, stated, exception)
+    least = "at least " if _lines_with_keyword(work, rows, simple, exception) - stated else ""
+    finding = _state_throws(work, simple, throwing, f"{scope}on {least}")
+    finding.queries, finding.notes = [join_queries(queries)], work.notes
+    line_count = recount.count_with(work, stated, exception)
     finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
     return finding
 
 
 def _lines_with_keyword(
-    work: Work, texts: FileTexts, rows: Sequence[Mapping[str, Any]], name: str, exception: str
+    work: Work, rows: Sequence[Mapping[str, Any]], name: str, exception: str
 ) -> set[recount.Location]:
     """Return the lines of code that have a keyword before a name: unless all of them count, there may be more."""
     keyword = re.compile(rf"\b{_KEYWORD}\b.*{exception}")
     return {
         (repository, path, number)
         for repository, path in {(row["repository"], row["path"]) for row in rows}
-        for number, line in recount.code_lines(texts, work, repository, path)
+        for number, line in recount.code_lines(work, repository, path)
         if name in line and keyword.search(TEXT.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
     }
 
 
-def _state_throws(work: Work, texts: FileTexts, name: str, rows: list[dict[str, Any]], scope: str) -> Finding:
+def _state_throws(work: Work, name: str, rows: list[dict[str, Any]], scope: str) -> Finding:
     """State which lines throw an exception; `scope` says outside of which files, and on at least how many."""
     rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    detailed = [(row, holder_of(work, texts, row)) for row in rows[:MAX_DETAILS]]
-    statements = [state_use(work, texts, row, holder) for row, holder in detailed]
+    detailed = [(row, holder_of(work, row)) for row in rows[:MAX_DETAILS]]
+    statements = [state_use(work, row, holder) for row, holder in detailed]
     locations = list(dict.fromkeys(location_in(row, holder) for row, holder in detailed))
     files = count_of(len({(row["repository"], row["path"]) for row in rows}), "file")
     verb = "raised" if rows[0]["path"].endswith(_RAISING) else "thrown"
@@ -93,7 +91,7 @@ def _state_throws(work: Work, texts: FileTexts, name: str, rows: list[dict[str, 
     text += f"{':' if are_all else ', such as in'} {join_words(locations[:MAX_NAMED])}"
     evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     finding = Finding(Statement(text, evidence), "throws", heading="Lines")
-    finding.quotes = [quote_around(work, texts, rows[0])]
+    finding.quotes = [quote_around(work, rows[0])]
     finding.details = statements
     finding.method.append(
         "Covers code outside of tests and examples, without exceptions that another function creates."
@@ -101,14 +99,14 @@ def _state_throws(work: Work, texts: FileTexts, name: str, rows: list[dict[str, 
     return finding
 
 
-def _throws(work: Work, texts: FileTexts, row: Mapping[str, Any], pattern: re.Pattern[str]) -> bool:
+def _throws(work: Work, row: Mapping[str, Any], pattern: re.Pattern[str]) -> bool:
     """Return whether `pattern` finds that a line throws or raises something, which is no argument and in no text.
 
     The keyword may be on a line above: ``raise (``, ``throw new``, ``throw x ?``.
     """
     target = work.inquiry.pins.of(row["repository"])
     number = row["line_number"]
-    lines = [] if target is None else texts.lines(target, row["path"])
+    lines = [] if target is None else work.texts.lines(target, row["path"])
     above = [line.strip() for line in lines[max(0, number - 3) : number - 1]]
     before = ""
     for line in above:

@@ -19,7 +19,6 @@ from sourcelight.engines.deepsearch.evidence.model import (
     Finding,
     Statement,
 )
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import fit_to_units
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS, is_macro
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -43,24 +42,23 @@ _LOCKS = re.compile(r"(?:^|/)(?:[\w.-]*lock[\w.-]*|npm-shrinkwrap\.json)$", re.I
 _OPENED = ("[", "{", "(", "|", ">", "|-", ">-", "\\", '"""')
 
 
-def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
+def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str) -> Finding | None:
     """Return the lines of test files that name a definition, or a statement that no test does if that is certain."""
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file file:{quote_value(TEST_FILES)} {whole_word(simple)}")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = work.texts
+    rows = [row for row in run_searches(work, queries) if row["type"] == "content"]
     using = [row for row in rows if not IMPORT.match(row["line"]) and not COMMENT.match(row["line"])]
     if not using:
-        by_path = None if _has_public_twin(work, simple) else _state_named_files(work, texts, simple, notes)
+        by_path = None if _has_public_twin(work, simple) else _state_named_files(work, simple)
         # After an incomplete search, no match proves nothing; and some languages have tests beside the code.
-        if by_path is not None or rows or notes or _has_tests_beside_code(work, notes) or not _has_tests(work, notes):
+        if by_path is not None or rows or work.notes or _has_tests_beside_code(work) or not _has_tests(work):
             return by_path
         return _state_no_tests(simple, queries)
 
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in locations}
     using = [row for row in using if (row["repository"], row["path"], row["line_number"]) not in defining] or using
-    first_uses = _first_uses(work, texts, using, simple)
-    statements = [state_use(work, texts, row, holder) for row, holder in first_uses[: MAX_DETAILS + MAX_NAMED]]
+    first_uses = _first_uses(work, using, simple)
+    statements = [state_use(work, row, holder) for row, holder in first_uses[: MAX_DETAILS + MAX_NAMED]]
     holder_names = join_words([location_in(row, holder) for row, holder in first_uses[:MAX_NAMED]])
     files = count_of(len({(row["repository"], row["path"]) for row in using}), "test file")
     verb = "has" if len(using) == 1 else "have"
@@ -74,13 +72,13 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
     )
     evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     stated = {(row["repository"], row["path"], row["line_number"]) for row in using}
-    line_count = recount.count_with(texts, work, stated, rf"(?<!\w){re.escape(simple)}(?!\w)")
+    line_count = recount.count_with(work, stated, rf"(?<!\w){re.escape(simple)}(?!\w)")
     finding = Finding(
-        Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=notes
+        Statement(text, evidence), "tests", queries=[join_queries(queries)], heading="In tests", notes=work.notes
     )
     finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
     finding.details = statements
-    finding.quotes = [quote_around(work, texts, first_uses[0][0])]
+    finding.quotes = [quote_around(work, first_uses[0][0])]
     finding.method.append("Imports and comments don't count, but other things with the same name do.")
     return finding
 
@@ -88,10 +86,10 @@ def find_tests(work: Work, locations: Sequence[DefinitionLocation], name: str, n
 def _has_public_twin(work: Work, name: str) -> bool:
     """Return whether `get` is defined beside `_get`: a file `test_get.py` is named after the first."""
     public = name.strip("_")
-    return public not in {"", name} and bool(find_definitions(work, public, [], [], unparsed=True))
+    return public not in {"", name} and bool(find_definitions(work.without_notes(), public, [], unparsed=True))
 
 
-def _state_named_files(work: Work, texts: FileTexts, name: str, notes: list[str]) -> Finding | None:
+def _state_named_files(work: Work, name: str) -> Finding | None:
     """State which test files are named after a definition, such as ``UrlParserTest.php``; None for none."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
     if not words:
@@ -102,7 +100,7 @@ def _state_named_files(work: Work, texts: FileTexts, name: str, notes: list[str]
     spelling = "[_-]?".join(words)
     pattern = rf"(^|/)(?:{around}[_-]?)?{spelling}(?:[._-]?{around})?\.[^/]*$"
     searches = make_queries(work, f"type:path file:{quote_value(TEST_FILES)} file:{quote_value(pattern)}")
-    rows = [row for row in run_searches(work, searches, notes) if row["path"] and not DOCUMENTS.search(row["path"])]
+    rows = [row for row in run_searches(work, searches) if row["path"] and not DOCUMENTS.search(row["path"])]
     if not rows:
         return None
 
@@ -110,22 +108,22 @@ def _state_named_files(work: Work, texts: FileTexts, name: str, notes: list[str]
     for row in rows[:MAX_DETAILS]:
         target = work.inquiry.pins.of(row["repository"])
         if target is not None:
-            last = min(_AROUND_LINES, len(texts.lines(target, row["path"])))
-            evidence.append(texts.evidence(target, row["path"], 1, max(1, last), "usage", 1.0))
+            last = min(_AROUND_LINES, len(work.texts.lines(target, row["path"])))
+            evidence.append(work.texts.evidence(target, row["path"], 1, max(1, last), "usage", 1.0))
 
     names = [code(row["path"]) for row in rows[:MAX_NAMED]]
     ending = ", and more" if len(rows) > MAX_NAMED else ""
     verb = "is named like a test" if len(rows) == 1 else "are named like tests"
     text = f"{join_words(names)}{ending} {verb} of {code(name)}"
-    finding = Finding(Statement(text, tuple(evidence)), "tests", queries=[join_queries(searches)], notes=notes)
+    finding = Finding(Statement(text, tuple(evidence)), "tests", queries=[join_queries(searches)], notes=work.notes)
     finding.quotes = evidence[:1]
     finding.method.append("The names of the files say so, and no other line of a test file has the name.")
     return finding
 
 
-def _has_tests(work: Work, notes: list[str]) -> bool:
+def _has_tests(work: Work) -> bool:
     """Return whether any searched file has the path of a test: without one, none of them says nothing."""
-    return bool(run_searches(work, make_queries(work, f"type:path file:{quote_value(TEST_FILES)}"), notes))
+    return bool(run_searches(work, make_queries(work, f"type:path file:{quote_value(TEST_FILES)}")))
 
 
 def _state_no_tests(name: str, queries: Sequence[str]) -> Finding:
@@ -134,9 +132,7 @@ def _state_no_tests(name: str, queries: Sequence[str]) -> Finding:
     return Finding(Statement(text), "tests", queries=[join_queries(queries)], is_negative=True, method=method)
 
 
-def _first_uses(
-    work: Work, texts: FileTexts, rows: Sequence[Mapping[str, Any]], name: str
-) -> list[tuple[Mapping[str, Any], str]]:
+def _first_uses(work: Work, rows: Sequence[Mapping[str, Any]], name: str) -> list[tuple[Mapping[str, Any], str]]:
     """Return the first use in each function with its name, first those of functions that are named after it."""
     lowered_name = name.casefold().strip("_")
 
@@ -145,7 +141,7 @@ def _first_uses(
         lowered_holder = holder.casefold() if "_" in lowered_name else holder.casefold().replace("_", "")
         return bool(lowered_name) and lowered_name in lowered_holder
 
-    uses = [(row, holder_of(work, texts, row) or holder_by_form(work, texts, row)) for row in rows]
+    uses = [(row, holder_of(work, row) or holder_by_form(work, row)) for row in rows]
     uses.sort(key=lambda use: (not is_named_after(use[1]), not use[1], use[0]["path"], use[0]["line_number"]))
     first_uses: dict[tuple[str, str], tuple[Mapping[str, Any], str]] = {}
     for row, holder in uses:
@@ -157,18 +153,17 @@ def _first_uses(
 _BESIDE_CODE = r"^[ \t]*(?:#\[(?:cfg\(test\)|(?:\w+::)*test\b)|test[ \t]+(?:\"|\w*[ \t]*\{)|unittest[ \t]*\{)"
 
 
-def _has_tests_beside_code(work: Work, notes: list[str]) -> bool:
+def _has_tests_beside_code(work: Work) -> bool:
     """Return whether a file without the path of a test contains tests, as in Rust, Zig and doctests."""
     queries = make_queries(work, f"case:yes type:file -file:{quote_value(TEST_FILES)} /{_BESIDE_CODE}/")
-    return any(row["type"] == "content" for row in run_searches(work, queries, notes))
+    return any(row["type"] == "content" for row in run_searches(work, queries))
 
 
-def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
+def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str) -> Finding | None:
     """Return lines that use a definition: examples first, then documents, tests, and other code."""
     simple = split_name(name)[1]
     queries = make_queries(work, f"case:yes type:file {whole_word(simple)}")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = work.texts
+    rows = [row for row in run_searches(work, queries) if row["type"] == "content"]
     defining = {(location.target.repository.name, location.path) for location in locations}
     word = re.escape(simple)
 
@@ -184,13 +179,13 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
     for row in rows:
         line = row["line"]
         is_definition = heading.match(line) is not None or (
-            (row["repository"], row["path"]) in defining and _is_definition(work, texts, row, simple)
+            (row["repository"], row["path"]) in defining and _is_definition(work, row, simple)
         )
         if usage_pattern.search(line) is None or IMPORT.match(line) or is_definition:
             continue
 
         is_document = DOCUMENTS.search(row["path"]) is not None
-        if (is_document and (_LOGS.search(row["path"]) or not _is_in_code_block(work, texts, row))) or (
+        if (is_document and (_LOGS.search(row["path"]) or not _is_in_code_block(work, row))) or (
             not is_document and COMMENT.match(line)
         ):
             continue
@@ -207,24 +202,28 @@ def find_example(work: Work, locations: Sequence[DefinitionLocation], name: str,
 
     first_rows = list(firsts.values())
     row = first_rows[0]
-    line = row_evidence(work, texts, row)
-    location_text = f"{location_in(row, holder_of(work, texts, row))}, line {row['line_number']:,}"
+    line = row_evidence(work, row)
+    location_text = f"{location_in(row, holder_of(work, row))}, line {row['line_number']:,}"
 
     # The line is shown, so that a reader sees whether another thing of this name is meant.
     text = f"A line that uses the name {code(simple)} is in {location_text}: {code(row['line'].strip()[:160])}"
-    finding = Finding(Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=notes)
-    finding.quotes = [quote_around(work, texts, row)]
+    finding = Finding(
+        Statement(text, (line,) if line else ()), "example", queries=[join_queries(queries)], notes=work.notes
+    )
+    finding.quotes = [quote_around(work, row)]
     finding.heading = "More uses"
-    finding.details = [
-        state_use(work, texts, use_row, holder_of(work, texts, use_row)) for use_row in first_rows[1:MAX_DETAILS]
-    ]
+    finding.details = [state_use(work, use_row, holder_of(work, use_row)) for use_row in first_rows[1:MAX_DETAILS]]
     finding.method.append("Examples come first, then code in documents, tests, and other code.")
     return finding
 
 
 def is_code(row: Mapping[str, Any]) -> bool:
     """Return whether a line is code outside of tests, examples, documents and comments."""
-    return rank_of(row["path"]) < 2 and DOCUMENTS.search(row["path"]) is None and COMMENT.match(row["line"]) is None
+    return (
+        rank_of(row["path"]).is_of_project
+        and DOCUMENTS.search(row["path"]) is None
+        and COMMENT.match(row["line"]) is None
+    )
 
 
 def _example_rank(path: str) -> int:
@@ -235,13 +234,12 @@ def _example_rank(path: str) -> int:
     return 1 if DOCUMENTS.search(path) else 3 + rank_of(path)
 
 
-def find_key_uses(work: Work, name: str, notes: list[str], *, of_calls: bool = False) -> Finding | None:
+def find_key_uses(work: Work, name: str, *, of_calls: bool = False) -> Finding | None:
     """Return the lines of code that have the key of a setting or a variable of the environment, or may call it so."""
     queries = make_queries(work, f"case:yes type:file {whole_word(name)}")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = work.texts
+    rows = [row for row in run_searches(work, queries) if row["type"] == "content"]
     key = re.compile(rf"[\"'`]-{{0,2}}{re.escape(name)}[\"'`=\s:,]|process\.env\.{re.escape(name)}\b")
-    using = recount.rows_of_code(texts, work, (row for row in rows if is_code(row) and key.search(row["line"])))
+    using = recount.rows_of_code(work, (row for row in rows if is_code(row) and key.search(row["line"])))
     if not (using := recount.calls_by_text(name, rows, using) if of_calls else using):
         return None
 
@@ -263,39 +261,38 @@ def find_key_uses(work: Work, name: str, notes: list[str], *, of_calls: bool = F
             row["line_number"],
         )
     )
-    statements = [state_use(work, texts, row, holder_of(work, texts, row)) for row in using[: MAX_DETAILS + 1]]
+    statements = [state_use(work, row, holder_of(work, row)) for row in using[: MAX_DETAILS + 1]]
     verb = "is read from the environment" if reads(using[0]) else "is a quoted key"
     first = using[0]
-    location_text = f"{location_in(first, holder_of(work, texts, first))}, line {first['line_number']:,}"
+    location_text = f"{location_in(first, holder_of(work, first))}, line {first['line_number']:,}"
     text = f"{code(name)} {verb} in {location_text}: {code(first['line'].strip()[:160])}"
     finding = Finding(
         Statement(text, statements[0].evidence),
         "key",
         queries=[join_queries(queries)],
-        notes=notes,
+        notes=work.notes,
         heading="Other lines",
     )
-    finding.quotes = [quote_around(work, texts, first)]
+    finding.quotes = [quote_around(work, first)]
     finding.details = statements[1:]
     finding.method.append("Covers code outside of tests and examples, without keys that code builds at run time.")
     return finding
 
 
-def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
+def find_configured(work: Work, name: str) -> Finding | None:
     """Return what files of configuration set a key to; None if none has it."""
     section, _, simple = name.rpartition(".")
     # Files of properties have the whole name on a line.
     key = f"(?:{escape_regexp(name)}|{escape_regexp(simple)})" if section else escape_regexp(simple)
     pattern = rf"^\s*(?:export )?[\"']?{key}[\"']?\s*[:=]"
     queries = make_queries(work, f"case:yes type:file file:{quote_value(_KEY_FILES)} /{pattern}/")
-    rows = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    texts = work.texts
+    rows = [row for row in run_searches(work, queries) if row["type"] == "content"]
     values: list[tuple[str, dict[str, Any]]] = []
     for row in rows:
         match = re.match(pattern, row["line"])
         if match is None or _LOCKS.search(row["path"]):
             continue
-        if section and name not in match[0] and not _is_in_section(work, texts, row, section):
+        if section and name not in match[0] and not _is_in_section(work, row, section):
             continue
         value = re.sub(r"(?:^|\s)[#;].*$", "", row["line"][match.end() :]).strip().rstrip(",").strip()
         values.append((value, row))
@@ -305,7 +302,7 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
 
     values.sort(
         key=lambda entry: (
-            rank_of(entry[1]["path"]) > 1,
+            not rank_of(entry[1]["path"]).is_of_project,
             entry[1]["path"].count("/"),
             entry[1]["path"],
             entry[1]["line_number"],
@@ -313,7 +310,7 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     )
     statements = []
     for value, row in values:
-        line = row_evidence(work, texts, row)
+        line = row_evidence(work, row)
         repository_text = f" of {code(row['repository'])}" if len(work.inquiry.pins) > 1 else ""
         text = f"{code(value[:160])} in {code(row['path'])}{repository_text}, line {row['line_number']:,}"
         statements.append(Statement(text, (line,) if line else ()))
@@ -327,22 +324,26 @@ def find_configured(work: Work, name: str, notes: list[str]) -> Finding | None:
     text = f"{code(name)} {verb} {'; '.join(entry.text for entry in displayed_statements)}"
     evidence = tuple(item for entry in displayed_statements for item in entry.evidence)
     finding = Finding(
-        Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes, heading="Other lines"
+        Statement(text, evidence),
+        "configured",
+        queries=[join_queries(queries)],
+        notes=work.notes,
+        heading="Other lines",
     )
     stated = {(row["repository"], row["path"], row["line_number"]) for _, row in values}
-    line_count = recount.count_with(texts, work, stated, rf"(?<![\w$]){re.escape(simple)}(?![\w$])")
+    line_count = recount.count_with(work, stated, rf"(?<![\w$]){re.escape(simple)}(?![\w$])")
     finding.recounts = frozenset({line_count})
     finding.details = statements[MAX_NAMED:MAX_DETAILS]
     return finding
 
 
-def _is_in_section(work: Work, texts: FileTexts, row: Mapping[str, Any], section: str) -> bool:
+def _is_in_section(work: Work, row: Mapping[str, Any], section: str) -> bool:
     """Return whether the tables or mappings around a line end with the requested section."""
     target = work.inquiry.pins.of(row["repository"])
     if target is None:
         return False
     parts = section.split(".")
-    return keys_around(row["path"], texts.lines(target, row["path"]), row["line_number"])[-len(parts) :] == parts
+    return keys_around(row["path"], work.texts.lines(target, row["path"]), row["line_number"])[-len(parts) :] == parts
 
 
 def whole_word(name: str) -> str:
@@ -351,23 +352,14 @@ def whole_word(name: str) -> str:
     return f"/{left}{escape_regexp(name)}{right}/"
 
 
-def definition_around(
-    work: Work, texts: FileTexts, row: Mapping[str, Any], accept: Callable[[Definition], bool]
-) -> Definition | None:
+def definition_around(work: Work, row: Mapping[str, Any], accept: Callable[[Definition], bool]) -> Definition | None:
     """Return the smallest definition around a line that `accept` takes; None for none."""
     target = work.inquiry.pins.of(row["repository"])
-    definitions = None if target is None else texts.definitions(target, row["path"])
-    around = [
-        definition
-        for definition in (definitions.definitions() if definitions is not None else ())
-        if definition.begin_line <= row["line_number"] <= definition.end_line
-        and accept(definition)
-        and not is_macro(definition.name, row["path"])
-    ]
-    return min(around, key=lambda definition: definition.end_line - definition.begin_line, default=None)
+    around = [] if target is None else work.texts.definitions_around(target, row["path"], row["line_number"])
+    return next((item for item in around if accept(item) and not is_macro(item.name, row["path"])), None)
 
 
-def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any], *, with_head: bool = False) -> str:
+def holder_of(work: Work, row: Mapping[str, Any], *, with_head: bool = False) -> str:
     """Return the name of the function around a line; empty at the top of a file.
 
     With `with_head`, the line may be the first one of the function or class: a class has its base there.
@@ -375,7 +367,6 @@ def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any], *, with_head
     line = row["line_number"]
     around = definition_around(
         work,
-        texts,
         row,
         lambda item: item.kind in FUNCTIONS and (with_head or item.line != line) and item.name not in KEYWORDS,
     )
@@ -383,35 +374,35 @@ def holder_of(work: Work, texts: FileTexts, row: Mapping[str, Any], *, with_head
     if around is None or target is None:
         return ""
     # Beside an error, a grammar may read a value as a function.
-    lines = texts.lines(target, row["path"])[around.line - 1 :]
+    lines = work.texts.lines(target, row["path"])[around.line - 1 :]
     is_sure = around.kind == "class" or has_function_head(lines, around.name, language_of(row["path"]) or "")
     return around.name if is_sure else ""
 
 
-def _is_definition(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
+def _is_definition(work: Work, row: Mapping[str, Any], name: str) -> bool:
     target = work.inquiry.pins.of(row["repository"])
-    return target is not None and definition_at(texts, target, row["path"], name, row["line_number"]) is not None
+    return target is not None and definition_at(work.texts, target, row["path"], name, row["line_number"]) is not None
 
 
-def _is_in_code_block(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> bool:
+def _is_in_code_block(work: Work, row: Mapping[str, Any]) -> bool:
     """Return whether a line of a document is code: in a fence, indented, or typed at a prompt."""
     target = work.inquiry.pins.of(row["repository"])
     if target is None:
         return False
-    return is_in_code_block(row["line"], texts.lines(target, row["path"])[: row["line_number"] - 1], row["path"])
+    return is_in_code_block(row["line"], work.texts.lines(target, row["path"])[: row["line_number"] - 1], row["path"])
 
 
-def quote_around(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> FileEvidence:
+def quote_around(work: Work, row: Mapping[str, Any]) -> FileEvidence:
     """Return the whole unit around a line: its function if that is short, else some lines."""
+    texts = work.texts
     target = work.inquiry.pins.of(row["repository"])
     assert target is not None  # noqa: S101 - rows come from searches of the pins
     lines = texts.lines(target, row["path"])
-    definitions = texts.definitions(target, row["path"])
     line = row["line_number"]
-    units = list(definitions.definitions()) if definitions is not None else []
+    units = list(texts.iter_definitions(target, row["path"]))
 
     # What follows the function around the line is about something else.
-    around = definition_around(work, texts, row, lambda definition: definition.kind in FUNCTIONS)
+    around = definition_around(work, row, lambda definition: definition.kind in FUNCTIONS)
     first_line, last_line = (1, len(lines)) if around is None else (around.begin_line, min(around.end_line, len(lines)))
     start, end = fit_to_units(
         lines, max(first_line, line - 2), min(last_line, line + 6), units, row["path"].rpartition(".")[2]
@@ -427,7 +418,7 @@ def location_in(row: Mapping[str, Any], holder: str) -> str:
     return f"{code(holder)} of {code(row['path'])}" if holder else code(row["path"])
 
 
-def state_use(work: Work, texts: FileTexts, row: Mapping[str, Any], holder: str) -> Statement:
+def state_use(work: Work, row: Mapping[str, Any], holder: str) -> Statement:
     """Write where a line is, and the line itself."""
-    line = row_evidence(work, texts, row)
+    line = row_evidence(work, row)
     return Statement(f"{location_in(row, holder)}: {code(row['line'].strip()[:160])}", (line,) if line else ())

@@ -91,13 +91,13 @@ class ListEntry:
     paragraph: ProseParagraph
 
 
-def state_entry(work: Work, texts: FileTexts) -> Finding | None:
+def state_entry(work: Work) -> Finding | None:
     """Return what a list says of the name that a question is about, or of both that it compares; None otherwise."""
     question = " ".join(work.inquiry.question.split())
     compared = _DIFFERENCE.search(question)
     if compared is not None:
         first, second = (_ARTICLE.sub("", name) for name in compared.groups() if name)
-        return _state_pair(work, texts, first, second)
+        return _state_pair(work, first, second)
 
     meaning = _MEANING.match(question)
     if meaning is None:
@@ -105,16 +105,16 @@ def state_entry(work: Work, texts: FileTexts) -> Finding | None:
 
     name = meaning["name"]
     is_named = meaning["noun"] or meaning["after"] or _CODE_NAME.search(name) is not None
-    entries = list(_find_entries(work, texts, [name])) if is_named else []
-    return _write(texts, entries) if len(entries) == 1 else None
+    entries = list(_find_entries(work, [name])) if is_named else []
+    return _write(work.texts, entries) if len(entries) == 1 else None
 
 
-def _state_pair(work: Work, texts: FileTexts, first: str, second: str) -> Finding | None:
+def _state_pair(work: Work, first: str, second: str) -> Finding | None:
     """Return what one list says of two names; None if none does, or several do."""
-    of_first = list(_find_entries(work, texts, _variants(first, second)))
-    of_second = list(_find_entries(work, texts, _variants(second, first))) if of_first else []
+    of_first = list(_find_entries(work, _variants(first, second)))
+    of_second = list(_find_entries(work, _variants(second, first))) if of_first else []
     pairs = [[entry, other] for entry in of_first for other in of_second if _is_same_list(entry, other)]
-    return _write(texts, pairs[0]) if len(pairs) == 1 else None
+    return _write(work.texts, pairs[0]) if len(pairs) == 1 else None
 
 
 def _variants(name: str, other: str) -> list[str]:
@@ -134,7 +134,7 @@ def _is_same_list(entry: ListEntry, other: ListEntry) -> bool:
     return is_same_file and 0 < distance <= _MAX_APART and entry.paragraph.titles == other.paragraph.titles
 
 
-def _find_entries(work: Work, texts: FileTexts, names: Sequence[str]) -> Iterator[ListEntry]:
+def _find_entries(work: Work, names: Sequence[str]) -> Iterator[ListEntry]:
     """Yield the entries that begin with one of some names, in documents, comments and files of settings."""
     entry = entry_form(names)
     for file, numbers in _lines_by_file(work, names)[:_MAX_FILES]:
@@ -143,7 +143,7 @@ def _find_entries(work: Work, texts: FileTexts, names: Sequence[str]) -> Iterato
         if target is None:
             continue
 
-        for paragraph in _paragraphs(texts, target, file.path):
+        for paragraph in _paragraphs(work.texts, target, file.path):
             text = paragraph.sentences[0].text
             if paragraph.begin_line in numbers and entry.match(_ROLE.sub(r"`\1`", text)) is not None:
                 yield ListEntry(target, file.path, text, paragraph)

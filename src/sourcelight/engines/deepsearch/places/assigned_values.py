@@ -138,7 +138,7 @@ def _rank(
     paths: dict[str, set[str]] = {}
     for row in rows:
         line, path = (row["line"] or "")[:_MAX_CHARACTERS], row["path"]
-        if DOCUMENTS.search(path) or COMMENT.match(line) or rank_of(path) > 1:
+        if DOCUMENTS.search(path) or COMMENT.match(line) or not rank_of(path).is_of_project:
             continue
         if path not in paths:
             paths[path] = subject.terms_in(path)

@@ -121,7 +121,7 @@ def may_be_built(subject: Subject) -> bool:
     return _MARKS.search(subject.text) is not None or _NAMED_FILE.search(subject.text) is not None
 
 
-def find_settings(work: Work, texts: FileTexts, subject: Subject) -> list[BuildLine]:
+def find_settings(work: Work, subject: Subject) -> list[BuildLine]:
     """Return the lines of build files that have the words of a question, best first."""
     if subject.asks_version:
         weights = {term: weight for term, weight in subject.weights.items() if term not in _GENERIC}
@@ -140,7 +140,7 @@ def find_settings(work: Work, texts: FileTexts, subject: Subject) -> list[BuildL
         is_named = _base(row["path"]) in file_names
         if target is None or (_LOCKS.search(row["path"]) and not is_named):
             continue
-        lines += _lines_of(texts, target, row["path"], subject, is_named=is_named)
+        lines += _lines_of(work.texts, target, row["path"], subject, is_named=is_named)
 
     lines.sort(key=lambda line: (-line.score, line.path.count("/"), line.path, line.line))
     return lines
@@ -156,7 +156,7 @@ def _lines_of(texts: FileTexts, target: Target, path: str, subject: Subject, *, 
     if (len(lines) > _MAX_LINES or (path.endswith(".json") and len(lines) > _MAX_JSON)) and not is_named:
         return
 
-    malus = 0.06 * min(path.count("/"), 4) + (0.35 if rank_of(path) > 1 else 0.0)
+    malus = 0.06 * min(path.count("/"), 4) + (0.0 if rank_of(path).is_of_project else 0.35)
     bonus = 0.5 if is_named else 0.0
     has_tables = path.endswith((".toml", ".ini", ".cfg", ".conf", ".editorconfig"))
     context = _Context(subject.terms_in(path))
@@ -328,7 +328,7 @@ def find_own_version(work: Work) -> list[BuildLine]:
         score = (
             1.2
             - 0.15 * row["path"].count("/")
-            - (0.5 if rank_of(row["path"]) > 1 else 0.0)
+            - (0.0 if rank_of(row["path"]).is_of_project else 0.5)
             - (0.0 if is_manifest else 0.1)
         )
         score -= 0.2 if "/.github/" in f"/{row['path']}" or row["path"].startswith(".") else 0.0

@@ -40,52 +40,50 @@ _SKIPPED = re.compile(
 """Questions that a single line of a file can't answer."""
 
 
-def find_places(work: Work, texts: FileTexts, question: RankQuery, idf: Mapping[str, float]) -> list[RelevantPassage]:
+def find_places(work: Work, question: RankQuery, idf: Mapping[str, float]) -> list[RelevantPassage]:
     """Return the lines that a question points at, best first; none if it points at none.
 
     Parameters
     ----------
     work
         The request under way.
-    texts
-        The files that are read.
     question
         The analyzed question.
     idf
         How rare each of its terms is.
     """
     subject = read_subject(work.inquiry.question, question, idf)
-    passages = _find_named(work, texts, subject, question.files)
+    passages = _find_named(work, subject, question.files)
     if passages:
         return passages
     if _SKIPPED.match(subject.text) is not None or not subject.weights:
         return []
     if asks_own_version(subject, work.names):
-        return _show_lines(texts, find_own_version(work))
+        return _show_lines(work.texts, find_own_version(work))
 
-    settings = find_settings(work, texts, subject) if may_be_built(subject) else []
+    settings = find_settings(work, subject) if may_be_built(subject) else []
     least = _MIN_VERSION if subject.asks_version else _MIN_SETTING
     best = [line for line in settings if line.score >= least and (line.is_version or not subject.asks_version)]
     if best:
-        return _show_lines(texts, best)
+        return _show_lines(work.texts, best)
 
     # "How many classes" counts, "how many retries by default" asks for a value.
     is_value = subject.asks_default or (subject.asks_value and _COUNTS.match(subject.text) is None)
-    return _passages(texts, work, find_values(work, subject, question.names, _MIN_VALUE)) if is_value else []
+    return _passages(work, find_values(work, subject, question.names, _MIN_VALUE)) if is_value else []
 
 
-def _find_named(work: Work, texts: FileTexts, subject: Subject, files: Sequence[str]) -> list[RelevantPassage]:
+def _find_named(work: Work, subject: Subject, files: Sequence[str]) -> list[RelevantPassage]:
     """Return the lines with the names of a question: variables of the environment, two to compare, or one."""
     if asks_environment(subject.text):
-        return _passages(texts, work, find_environment(work, subject))
+        return _passages(work, find_environment(work, subject))
 
     if compared := names_to_compare(subject.text)[:PLACES]:
-        rows_by_name = (find_named(work, texts, replace(subject, relation="define", name=name)) for name in compared)
+        rows_by_name = (find_named(work, replace(subject, relation="define", name=name)) for name in compared)
         heads = [head for rows in rows_by_name if (head := next(iter(rows), None)) is not None]
         if len(heads) > 1:
-            return _passages(texts, work, heads)
+            return _passages(work, heads)
 
-    return _passages(texts, work, find_named(work, texts, subject, files)) if subject.relation else []
+    return _passages(work, find_named(work, subject, files)) if subject.relation else []
 
 
 def _show_lines(texts: FileTexts, lines: Iterable[BuildLine]) -> list[RelevantPassage]:
@@ -107,13 +105,13 @@ def _reason(line: BuildLine) -> str:
     return "has a version" if line.is_version else "has words of the question"
 
 
-def _passages(texts: FileTexts, work: Work, rows: Iterable[tuple[Mapping[str, Any], str]]) -> list[RelevantPassage]:
+def _passages(work: Work, rows: Iterable[tuple[Mapping[str, Any], str]]) -> list[RelevantPassage]:
     passages: list[RelevantPassage] = []
     for row, reason in rows:
         target = work.inquiry.pins.of(row["repository"])
         if target is None or is_hidden_file(row["path"]):
             continue
-        passages.append(_passage(texts, target, row["path"], row["line_number"], reason))
+        passages.append(_passage(work.texts, target, row["path"], row["line_number"], reason))
         if len(passages) == PLACES:
             break
 

@@ -18,7 +18,6 @@ from sourcelight.core.cells.formats import is_jupyter
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
@@ -161,9 +160,7 @@ _Grade = Callable[[str, bool], _Fit | None]
 """A function that grades a line, told whether it defines the name; None if the line isn't an answer."""
 
 
-def find_named(
-    work: Work, texts: FileTexts, subject: Subject, files: Sequence[str] = ()
-) -> Iterator[tuple[dict[str, Any], str]]:
+def find_named(work: Work, subject: Subject, files: Sequence[str] = ()) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the rows of lines with the name of a question, the best first, each with the reason.
 
     Nothing is yielded if no line has it in the way that is asked for. Lines of `files`, which the question names, come
@@ -178,12 +175,12 @@ def find_named(
         if not _is_eligible(line, subject.relation):
             continue
 
-        fit = grade(line.text, _is_definition(work, texts, line))
-        if fit is None or (subject.relation != "use" and _is_notebook_text(work, texts, line)):
+        fit = grade(line.text, _is_definition(work, line))
+        if fit is None or (subject.relation != "use" and _is_notebook_text(work, line)):
             continue
 
         is_elsewhere = not any(line.path.endswith(file) for file in files)
-        is_prose = _is_prose(work, texts, line)
+        is_prose = _is_prose(work, line)
         order = _Order(is_elsewhere, is_prose, fit, rank_of(line.path), line.path, row["line_number"])
         ranked.append((order, row))
 
@@ -237,32 +234,32 @@ def _is_eligible(line: _NamedLine, relation: str) -> bool:
     return relation == "define" or DOCUMENTS.search(line.path) is None
 
 
-def _is_prose(work: Work, texts: FileTexts, line: _NamedLine) -> bool:
+def _is_prose(work: Work, line: _NamedLine) -> bool:
     """Return whether a line is a comment or text, which answers only where no code does."""
     if COMMENT.match(line.text) is not None:
         return True
-    return _is_notebook_text(work, texts, line) or (not is_jupyter(line.path) and line.language in NO_CODE)
+    return _is_notebook_text(work, line) or (not is_jupyter(line.path) and line.language in NO_CODE)
 
 
-def _is_notebook_text(work: Work, texts: FileTexts, line: _NamedLine) -> bool:
+def _is_notebook_text(work: Work, line: _NamedLine) -> bool:
     """Return whether a line of a notebook is in a cell of text: it or a neighbor looks like Markdown."""
     if not is_jupyter(line.path):
         return False
     target = work.inquiry.pins.of(line.row["repository"])
-    lines = [] if target is None else texts.lines(target, line.path)
+    lines = [] if target is None else work.texts.lines(target, line.path)
     index = line.row["line_number"] - 1
     neighbors = lines[max(0, index - 1) : index + 2]
     return any(_MARKDOWN.match(neighbor.strip()) is not None for neighbor in neighbors)
 
 
-def _is_definition(work: Work, texts: FileTexts, line: _NamedLine) -> bool:
+def _is_definition(work: Work, line: _NamedLine) -> bool:
     """Return whether a line defines its name, by its form or by the grammar of its file."""
     if _is_head(line.text, line.name):
         return True
 
     target = work.inquiry.pins.of(line.row["repository"])
     if target is not None:
-        definition = definition_at(texts, target, line.path, line.name, line.row["line_number"])
+        definition = definition_at(work.texts, target, line.path, line.name, line.row["line_number"])
         if definition is not None:
             return True
 

@@ -98,7 +98,7 @@ def _mark_plain_name(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
 
     work = Work(FactRequest("lookup"), inquiry, emit)
     try:
-        is_defined = bool(find_definitions(work, word, [], [], unparsed=True))
+        is_defined = bool(find_definitions(work.without_notes(), word, [], unparsed=True))
     except SourcelightError:
         inquiry.context.cancellation.check()
         return inquiry

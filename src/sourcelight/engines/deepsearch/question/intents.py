@@ -41,7 +41,6 @@ _USAGE = re.compile(
     re.IGNORECASE,
 )
 _COMPARE = re.compile(r"\b(?:compare|comparison|differen(?:ce|t|ces)|versus|vs\.?|as opposed to)\b", re.IGNORECASE)
-_WHERE = re.compile(r"\b(?:where|which (?:file|function|class|method|module)|locate|find)\b", re.IGNORECASE)
 _POINTING = re.compile(r"\b(?:it|its|that|this|there|they|them|these|those|he|she)\b", re.IGNORECASE)
 
 
@@ -49,7 +48,6 @@ _POINTING = re.compile(r"\b(?:it|its|that|this|there|they|them|these|those|he|sh
 class QuestionIntents:
     """The kinds of evidence that a question wants beside the code itself."""
 
-    asks_where: bool = False
     history: bool = False
     tests: bool = False
     docs: bool = False
@@ -61,7 +59,6 @@ def intents_of(question: RankQuery) -> QuestionIntents:
     """Read the intents of a question."""
     text = question.text
     return QuestionIntents(
-        asks_where=bool(_WHERE.search(text)),
         history=bool(_HISTORY.search(text) or (_HISTORY_NOUN.search(text) and not _PRESENT_CODE.match(text))),
         tests=question.asks_tests,
         docs=question.asks_docs,

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from sourcelight.engines.deepsearch.evidence.model import Finding
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant.files import AnsweringSentence
 from sourcelight.engines.deepsearch.evidence.relevant.passages import PLACES, RelevantPassage
 from sourcelight.engines.deepsearch.explanations.question import read_explanation
@@ -59,8 +58,9 @@ class ExplanationSentences(NamedTuple):
     is_told_by_sentences: bool = False
 
 
-def explain(work: Work, texts: FileTexts, ranking: Ranking) -> ExplanationSentences:
+def explain(work: Work, ranking: Ranking) -> ExplanationSentences:
     """Read a question for an explanation, such as why or how; nothing for another question."""
+    texts = work.texts
     explanation = read_explanation(work.inquiry.question, ranking.idf)
     if explanation is None:
         return ExplanationSentences()

@@ -102,7 +102,7 @@ def select_evidence(
     docs_chunks = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
     best_chunks = code_chunks or list(ranking.chunks)
 
-    explained = explain(work, texts, ranking)
+    explained = explain(work, ranking)
     best_files = read_best_files(texts, ranking, weights, best_chunks, explained.sentences)
     candidates = rank_lines(best_files)
     place_question = read_place_question(inquiry.words)
@@ -133,12 +133,12 @@ def select_evidence(
     relevant = add_sentences(relevant, explained)
     stated = explained.stated
     if stated is None:
-        stated = state_entry(work, texts) if place_question is None else find_best_file(
+        stated = state_entry(work) if place_question is None else find_best_file(
             work, place_question, ranking, candidates, best_files
         )  # fmt: skip
 
     # Lines that the question points at are an answer, whatever the ranking says.
-    lines = find_places(work, texts, question, ranking.idf)
+    lines = find_places(work, question, ranking.idf)
     if explained.is_told_by_sentences:
         lines = [*explained.lines, *lines]
     if lines:

@@ -8,21 +8,90 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-# By the name of a language.
+
+@dataclass(frozen=True, slots=True)
+class CommentMarks:
+    """The marks of the comments of a language: up to the end of a line, around a block, around a text."""
+
+    line: tuple[str, ...] = ()
+    blocks: tuple[tuple[str, str], ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+_C_BLOCK = (("/*", "*/"),)
+_SLASHES = CommentMarks(("//",), _C_BLOCK)
+_HASH = CommentMarks(("#",))
+_ML = CommentMarks((), (("(*", "*)"),))
+MARKS_OF: Mapping[str, CommentMarks] = {
+    **dict.fromkeys(
+        (
+            "C", "C++", "C#", "Dart", "Go", "Groovy", "Gradle", "Haxe", "Java", "JavaScript", "Kotlin", "Objective-C",
+            "Objective-C++", "Protocol Buffer", "Rust", "SCSS", "Scala", "Svelte", "Swift", "TSX", "TypeScript", "Vue",
+            "Verilog", "SystemVerilog", "Zig", "D", "JSX",
+        ),
+        _SLASHES,
+    ),
+    **dict.fromkeys(
+        (
+            "Awk", "CMake", "Crystal", "Dockerfile", "Makefile", "Nix", "R", "Shell", "Tcl", "TOML", "YAML", "fish",
+            "CoffeeScript",
+        ),
+        _HASH,
+    ),
+    "PHP": CommentMarks(("//", "#"), _C_BLOCK),
+    "INI": CommentMarks(("#", ";")),
+    "Terraform": CommentMarks(("#", "//"), _C_BLOCK),
+    "Python": CommentMarks(("#",), (), ('"""', "'''")),
+    "Elixir": CommentMarks(("#",), (), ('"""',)),
+    "Julia": CommentMarks(("#",), (("#=", "=#"),), ('"""',)),
+    "Nim": CommentMarks(("#",), (("#[", "]#"),), ('"""',)),
+    "GraphQL": CommentMarks(("#",), (), ('"""',)),
+    "Ruby": CommentMarks(("#",), (("=begin", "=end"),)),
+    "Perl": CommentMarks(("#",), (("=head", "=cut"), ("=over", "=cut"), ("=pod", "=cut"), ("=item", "=cut"))),
+    "PowerShell": CommentMarks(("#",), (("<#", "#>"),)),
+    "Haskell": CommentMarks(("--",), (("{-", "-}"),)),
+    "Elm": CommentMarks(("--",), (("{-", "-}"),)),
+    "PureScript": CommentMarks(("--",), (("{-", "-}"),)),
+    "Lua": CommentMarks(("--",), (("--[[", "]]"), ("--[=[", "]=]"))),
+    "SQL": CommentMarks(("--",), _C_BLOCK),
+    "Ada": CommentMarks(("--",)),
+    "OCaml": _ML,
+    "Standard ML": _ML,
+    "F#": CommentMarks(("//",), (("(*", "*)"),)),
+    "Pascal": CommentMarks(("//",), (("{", "}"), ("(*", "*)"))),
+    "Erlang": CommentMarks(("%",), (), ('"""',)),
+    "TeX": CommentMarks(("%",)),
+    "MATLAB": CommentMarks(("%",)),
+    "Prolog": CommentMarks(("%",), _C_BLOCK),
+    "Clojure": CommentMarks((";",), (), ('"',)),
+    "Emacs Lisp": CommentMarks((";",), (), ('"',)),
+    "Common Lisp": CommentMarks((";",), (("#|", "|#"),), ('"',)),
+    "Scheme": CommentMarks((";",), (("#|", "|#"),), ('"',)),
+    "Racket": CommentMarks((";",), (("#|", "|#"),), ('"',)),
+    "Vim Script": CommentMarks(('"',)),
+    "Visual Basic .NET": CommentMarks(("'",)),
+    "Fortran Free Form": CommentMarks(("!",)),
+    "CSS": CommentMarks((), _C_BLOCK),
+    "HTML": CommentMarks((), (("<!--", "-->"),)),
+    "XML": CommentMarks((), (("<!--", "-->"),)),
+}  # fmt: skip
+"""By the display name of a language. One without an entry has no comment that is certain."""
 
 NO_CODE = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*(?:[\s/]|$)|--\s|;|<!--)")
 """The beginning of a line without code: ``# gate``, ``// gate``, ``* gate``, ``-- gate``, ``<!-- gate``.
 
 Lines of the preprocessor are none here, and docstrings are told by their quotation marks.
 """
-_LINE_MARKS: Mapping[str, str] = {"Erlang": "%", "Vim Script": '"', "Lua": "--", "Elm": "--", "F#": "//"}
+_LINE_MARKS: Mapping[str, str] = {
+    language: MARKS_OF[language].line[0] for language in ("Erlang", "Vim Script", "Lua", "Elm", "F#")
+}
 """Marks of comments up to the end of a line that `NO_CODE` doesn't know, as they are code in other languages."""
 _BLOCK_MARKS: Mapping[str, tuple[str, str]] = {
-    "Haskell": ("{-", "-}"), "Elm": ("{-", "-}"), "PureScript": ("{-", "-}"), "OCaml": ("(*", "*)"),
-    "F#": ("(*", "*)"), "Nim": ("#[", "]#"), "Julia": ("#=", "=#"), "Lua": ("--[[", "]]"), "PowerShell": ("<#", "#>"),
-    "CMake": ("#[[", "]]"),
-}  # fmt: skip
+    language: MARKS_OF[language].blocks[0]
+    for language in ("Haskell", "Elm", "PureScript", "OCaml", "F#", "Nim", "Julia", "Lua", "PowerShell")
+} | {"CMake": ("#[[", "]]")}
 """Marks around a comment of several lines, other than a slash and a star."""
 _WITHOUT_SLASH_STAR = frozenset({
     "Python", "Ruby", "Crystal", "Elixir", "Erlang", "Perl", "Shell", "R", "Julia", "Lua", "PowerShell", "Vim Script",

@@ -6,8 +6,10 @@ No grammar is needed. Where a mark isn't certain, such as an apostrophe, a line 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from sourcelight.engines.deepsearch.source.comment_marks import MARKS_OF, CommentMarks
 
 MAX_LINES, MAX_LINE_CHARACTERS = 20_000, 1_000
 """Lines of a file, and characters of a line, beyond which nothing is read: such files are generated."""
@@ -33,15 +35,6 @@ class ProseLine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Marks:
-    """The marks of the comments of a language: up to the end of a line, around a block, around a text."""
-
-    line: tuple[str, ...] = ()
-    blocks: tuple[tuple[str, str], ...] = ()
-    texts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _OpenedText:
     """A text that goes on below: the mark that closes it, and its words behind the opening mark."""
 
@@ -49,64 +42,6 @@ class _OpenedText:
     text: str
 
 
-_C_BLOCK = (("/*", "*/"),)
-_SLASHES = _Marks(("//",), _C_BLOCK)
-_HASH = _Marks(("#",))
-_ML = _Marks((), (("(*", "*)"),))
-_MARKS_OF: Mapping[str, _Marks] = {
-    **dict.fromkeys(
-        (
-            "C", "C++", "C#", "Dart", "Go", "Groovy", "Gradle", "Haxe", "Java", "JavaScript", "Kotlin", "Objective-C",
-            "Objective-C++", "Protocol Buffer", "Rust", "SCSS", "Scala", "Svelte", "Swift", "TSX", "TypeScript", "Vue",
-            "Verilog", "SystemVerilog", "Zig", "D", "JSX",
-        ),
-        _SLASHES,
-    ),
-    **dict.fromkeys(
-        (
-            "Awk", "CMake", "Crystal", "Dockerfile", "Makefile", "Nix", "R", "Shell", "Tcl", "TOML", "YAML", "fish",
-            "CoffeeScript",
-        ),
-        _HASH,
-    ),
-    "PHP": _Marks(("//", "#"), _C_BLOCK),
-    "INI": _Marks(("#", ";")),
-    "Terraform": _Marks(("#", "//"), _C_BLOCK),
-    "Python": _Marks(("#",), (), ('"""', "'''")),
-    "Elixir": _Marks(("#",), (), ('"""',)),
-    "Julia": _Marks(("#",), (("#=", "=#"),), ('"""',)),
-    "Nim": _Marks(("#",), (("#[", "]#"),), ('"""',)),
-    "GraphQL": _Marks(("#",), (), ('"""',)),
-    "Ruby": _Marks(("#",), (("=begin", "=end"),)),
-    "Perl": _Marks(("#",), (("=head", "=cut"), ("=over", "=cut"), ("=pod", "=cut"), ("=item", "=cut"))),
-    "PowerShell": _Marks(("#",), (("<#", "#>"),)),
-    "Haskell": _Marks(("--",), (("{-", "-}"),)),
-    "Elm": _Marks(("--",), (("{-", "-}"),)),
-    "PureScript": _Marks(("--",), (("{-", "-}"),)),
-    "Lua": _Marks(("--",), (("--[[", "]]"), ("--[=[", "]=]"))),
-    "SQL": _Marks(("--",), _C_BLOCK),
-    "Ada": _Marks(("--",)),
-    "OCaml": _ML,
-    "Standard ML": _ML,
-    "F#": _Marks(("//",), (("(*", "*)"),)),
-    "Pascal": _Marks(("//",), (("{", "}"), ("(*", "*)"))),
-    "Erlang": _Marks(("%",), (), ('"""',)),
-    "TeX": _Marks(("%",)),
-    "MATLAB": _Marks(("%",)),
-    "Prolog": _Marks(("%",), _C_BLOCK),
-    "Clojure": _Marks((";",), (), ('"',)),
-    "Emacs Lisp": _Marks((";",), (), ('"',)),
-    "Common Lisp": _Marks((";",), (("#|", "|#"),), ('"',)),
-    "Scheme": _Marks((";",), (("#|", "|#"),), ('"',)),
-    "Racket": _Marks((";",), (("#|", "|#"),), ('"',)),
-    "Vim Script": _Marks(('"',)),
-    "Visual Basic .NET": _Marks(("'",)),
-    "Fortran Free Form": _Marks(("!",)),
-    "CSS": _Marks((), _C_BLOCK),
-    "HTML": _Marks((), (("<!--", "-->"),)),
-    "XML": _Marks((), (("<!--", "-->"),)),
-}  # fmt: skip
-"""By the display name of a language. One without an entry has no prose that is certain."""
 _LINE_MARK = re.compile(r"(?:/{2,}[!<]?|#{1,40}[:!']?|-{2,}|;{1,40}|%{1,40}|!|\"|')?\s*(?:[|^*<]\s+)?")
 """The mark of a comment up to the end of its line, with the sign of documentation behind it."""
 _STAR = re.compile(r"\*{1,40}(?:\s+|$)|[|!*]\s+")
@@ -120,7 +55,7 @@ _TEXT_START = re.compile(r"[\s@\w:(\[{,=<>|^.-]*$")
 
 def has_prose_marks(language: str) -> bool:
     """Return whether the comments of a language can be told from its code."""
-    return language in _MARKS_OF
+    return language in MARKS_OF
 
 
 def prose_lines(lines: Sequence[str], language: str) -> Iterator[ProseLine]:
@@ -133,7 +68,7 @@ def prose_lines(lines: Sequence[str], language: str) -> Iterator[ProseLine]:
     language
         The display name of its language. Without marks for it, nothing is yielded.
     """
-    marks = _MARKS_OF.get(language)
+    marks = MARKS_OF.get(language)
     if marks is None:
         return
 
@@ -200,7 +135,7 @@ def _opened_text(line: str, openings: Sequence[str]) -> _OpenedText | None:
     return None
 
 
-def _trailing_comment(line: str, marks: _Marks) -> str:
+def _trailing_comment(line: str, marks: CommentMarks) -> str:
     """Return the words of a comment behind code; empty without one."""
     bare = _QUOTED.sub(lambda match: "_" * len(match[0]), line)
     starts = [bare.find(f" {mark}") for mark in (*marks.line, *(block[0] for block in marks.blocks))]

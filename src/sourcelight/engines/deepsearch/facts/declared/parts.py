@@ -288,7 +288,7 @@ def _count_manifests(work: Work, name: str) -> Fact | None:
         target = work.inquiry.pins.of(row["repository"])
         if target is None or not row["path"]:
             continue
-        if rank_of(row["path"]) > 1:
+        if not rank_of(row["path"]).is_of_project:
             beside += 1
         elif name != "Cargo.toml" or any(line.strip() == "[package]" for line in texts.lines(target, row["path"])):
             paths.append((row["repository"], row["path"], target.commit))

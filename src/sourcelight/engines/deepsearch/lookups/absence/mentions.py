@@ -108,19 +108,18 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     if is_word and _has_root(work, subject, in_documents=not content.lines):
         return None
     if not content.lines:
-        finding = find_absence(work, subject, [])
+        finding = find_absence(work.without_notes(), subject)
         return _leave_open(finding) if is_word and finding is not None else finding
 
-    texts = work.texts
     mentions = _Mentions(subject, content.lines)
     # A file of this name is an answer.
     paths = find_rows(work, make_queries(work, f"type:path /{pattern}/"))
     is_answered = bool(paths.rows) or mentions.are_listed or mentions.are_affirmed
-    if is_answered or not _is_whole(paths) or rows_of_code(texts, work, mentions.in_code):
+    if is_answered or not _is_whole(paths) or rows_of_code(work, mentions.in_code):
         return None
 
     best = next((row for row in mentions.in_order if not is_hidden_file(row["path"])), None)
-    evidence = None if best is None else row_evidence(work, texts, best)
+    evidence = None if best is None else row_evidence(work, best)
     if best is None or evidence is None:
         return None
     finding = _state(mentions, best, evidence, content.large_files, queries)

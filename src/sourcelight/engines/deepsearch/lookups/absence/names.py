@@ -13,7 +13,6 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -38,17 +37,15 @@ _DEFINING_WORDS = r"(?:def|defn?|fn|func|function|class|struct|enum|type|let|con
 """Words that stand before the name in a definition, in languages that a grammar may not have read."""
 
 
-def find_absence(work: Work, name: str, notes: Sequence[str], *, noun: str = "") -> Finding | None:
+def find_absence(work: Work, name: str, *, noun: str = "") -> Finding | None:
     """State that no file has a name, or that it occurs without a definition; None if this is uncertain.
 
     Parameters
     ----------
     work
-        The request under way.
+        The request under way; its notes say why the search for definitions was incomplete.
     name
         The name, which may be qualified.
-    notes
-        Why the search for definitions was incomplete; empty if it was complete.
     noun
         The kind of definition that the question asks for, such as ``class``; empty for any.
     """
@@ -63,7 +60,7 @@ def find_absence(work: Work, name: str, notes: Sequence[str], *, noun: str = "")
     # An incomplete search can't prove absence, but what it searched may be said to lack a name, with what it left out.
     # A file that no grammar could parse is searched all the same.
     is_partial = bool(content.notes)
-    if (is_partial and not content.lacks_only_files) or ((notes or is_partial) and content.lines):
+    if (is_partial and not content.lacks_only_files) or ((work.notes or is_partial) and content.lines):
         return None
 
     query = join_queries(queries)
@@ -109,7 +106,6 @@ def _prove_absence(work: Work, name: str, content: SearchRows, query: str) -> Fi
 
 def _state_mentions(work: Work, name: str, rows: Sequence[Mapping[str, Any]], noun: str, query: str) -> Finding | None:
     """State that lines have a name but nothing defines it; None if one of them may define it."""
-    texts = work.texts
     rows = sorted(rows, key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
 
     # The search ignored case, too: `retries` in another case is not within another name.
@@ -117,11 +113,11 @@ def _state_mentions(work: Work, name: str, rows: Sequence[Mapping[str, Any]], no
     exact = [row for row in rows if whole_word.search(row["line"] or "")]
 
     # Where no grammar reads definitions, such as in Swift, a line may define the name.
-    if any(_may_define(work, texts, row, name) for row in exact):
+    if any(_may_define(work, row, name) for row in exact):
         return None
 
     confirmed = [row for row in rows if name.casefold() in (row["line"] or "").casefold()]
-    evidence = rows_evidence(work, texts, (exact or rows)[:MAX_NAMED])
+    evidence = rows_evidence(work, (exact or rows)[:MAX_NAMED])
 
     subject = f"{noun} definition" if noun else "definition"
     verb = "has" if len(rows) == 1 else "have"
@@ -156,10 +152,10 @@ def _has_submodules(work: Work) -> bool:
     return bool(find_rows(work, make_queries(work, r"type:path /^\.gitmodules$/")).rows)
 
 
-def _may_define(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
+def _may_define(work: Work, row: Mapping[str, Any], name: str) -> bool:
     """Return whether a line may define a name in a way that the index doesn't have, such as by a macro."""
     target = work.inquiry.pins.of(row["repository"])
-    if target is not None and is_unread_code(texts, target, row["path"]):
+    if target is not None and is_unread_code(work.texts, target, row["path"]):
         return True
 
     # Documents and tests show definitions that aren't those of the project.

@@ -50,7 +50,7 @@ def find_absent_option(work: Work) -> Finding | None:
     word = re.compile(rf"(?<!\w){spelling}(?!\w)", re.IGNORECASE)
     mentions = [row for row in content.lines if word.search(row["line"] or "")]
     mention = next((row for row in mentions if not is_hidden_file(row["path"])), None)
-    evidence = None if mention is None else row_evidence(work, work.texts, mention)
+    evidence = None if mention is None else row_evidence(work, mention)
 
     if bool(mentions) != (evidence is not None):
         return None

@@ -1,4 +1,9 @@
-"""Actions and reusable workflows that the workflows of continuous integration use, and their versions."""
+"""Actions and reusable workflows that the workflows of continuous integration use, and their versions.
+
+All workflows are read. A question may choose some by the names of their files, or by the names that workflows give
+themselves. Lines with ``uses:`` are matched by their form. A version that is a commit is stated with the comment beside
+it, which has the version that people know.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,8 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import asks_yes_or_no
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_key
-from sourcelight.engines.deepsearch.lookups.builds.workflows import MAX_FILES, MAX_LINE, MAX_LINES, WORKFLOWS
-from sourcelight.engines.deepsearch.lookups.manifests import normalize
+from sourcelight.engines.deepsearch.lookups.builds.workflows import MAX_FILES, MAX_LINES, WORKFLOWS
+from sourcelight.engines.deepsearch.lookups.manifests import MAX_LINE, normalize
 from sourcelight.engines.search import Target
 
 _USES = (
@@ -71,7 +76,7 @@ class _ActionUse:
     statement: Statement
 
 
-def find_action(work: Work, name: str, notes: list[str], *, any_owner: bool = False) -> Finding | None:
+def find_action(work: Work, name: str, *, any_owner: bool = False) -> Finding | None:
     """Return the versions of an action that workflows use; None for another name, or one that no workflow uses.
 
     Without its owner, only a name that says that it is an action counts, such as `upload-release-action`, unless
@@ -82,12 +87,12 @@ def find_action(work: Work, name: str, notes: list[str], *, any_owner: bool = Fa
         return None
 
     queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
-    workflows = _read_workflows(work, queries, notes)
+    workflows = _read_workflows(work, queries)
     selected = _workflows_of_question(work.inquiry.question, workflows)
     uses = _uses_of_action(work, name, workflows)
     of_question = [use for use in uses if use.workflow in selected]
     if not of_question:
-        return _find_unused(work, name, selected, len(workflows), queries, notes)
+        return _find_unused(work, name, selected, len(workflows), queries)
 
     first = of_question[0].statement
     different = [use for use in of_question if use.version != of_question[0].version]
@@ -99,13 +104,13 @@ def find_action(work: Work, name: str, notes: list[str], *, any_owner: bool = Fa
     elif different:
         first = Statement(f"{first.text}; other lines list it differently", first.evidence)
 
-    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=notes, heading="Other lists")
+    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=work.notes, heading="Other lists")
     remaining = [*of_question[1:], *(use for use in uses if use not in of_question)]
     finding.details = [use.statement for use in remaining[: MAX_DETAILS - 1]]
     return finding
 
 
-def find_actions(work: Work, verb: str, purpose: str, notes: list[str]) -> Finding | None:
+def find_actions(work: Work, verb: str, purpose: str) -> Finding | None:
     """Return the actions that workflows use, each once; for a verb or a purpose, the only one whose step has it.
 
     Parameters
@@ -116,11 +121,9 @@ def find_actions(work: Work, verb: str, purpose: str, notes: list[str]) -> Findi
         What the action does, such as ``setup``; empty for any.
     purpose
         Words for what it does that to, such as ``neovim``; empty for any.
-    notes
-        Gets a sentence about each file that wasn't read.
     """
     queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
-    workflows = _read_workflows(work, queries, notes)
+    workflows = _read_workflows(work, queries)
     selected = _workflows_of_question(work.inquiry.question, workflows)
     uses = _uses_of_action(work, "", selected)
     if (verb or purpose) and uses:
@@ -147,7 +150,7 @@ def find_actions(work: Work, verb: str, purpose: str, notes: list[str]) -> Findi
 
     evidence = tuple(use.statement.evidence[0] for use in firsts)
     statement = Statement("; ".join(parts), evidence)
-    finding = Finding(statement, "dependency", queries=[join_queries(queries)], notes=notes)
+    finding = Finding(statement, "dependency", queries=[join_queries(queries)], notes=work.notes)
     finding.heading = "Other lines"
     finding.details = [use.statement for use in uses if use not in firsts][:MAX_DETAILS]
     finding.method.append("Names each action once, with the first file that uses it; local actions aren't listed.")
@@ -188,15 +191,15 @@ def _step_of(use: _ActionUse) -> str:
     return "\n".join(line[:MAX_LINE].partition(" #")[0] for line in lines[start:end])
 
 
-def find_workflow_runtime(work: Work, name: str, notes: list[str]) -> Finding | None:
+def find_workflow_runtime(work: Work, name: str) -> Finding | None:
     """Return the version of a language that the only workflow of a question sets up; None for none or several."""
     queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
-    selected = _workflows_of_question(work.inquiry.question, _read_workflows(work, queries, notes))
+    selected = _workflows_of_question(work.inquiry.question, _read_workflows(work, queries))
     key = _KEYS.get(name, f"{name}-version")
     is_of_matrix = any("matrix." in line and key in line for workflow in selected for line in workflow.lines)
     if len(selected) != 1 or is_of_matrix:
         return None
-    finding = find_key(work, key, selected[0].path, notes)
+    finding = find_key(work, key, selected[0].path)
     # An expression is worked out while the workflow runs.
     return finding if finding is not None and "${{" not in finding.headline.text else None
 
@@ -207,11 +210,11 @@ def names_workflow(question: str) -> bool:
 
 
 def _find_unused(
-    work: Work, name: str, selected: Sequence[_Workflow], count: int, queries: list[str], notes: list[str]
+    work: Work, name: str, selected: Sequence[_Workflow], count: int, queries: list[str]
 ) -> Finding | None:
     """Return that the workflow which a yes-or-no question names doesn't have an action in any line; else None."""
     is_of_one = len(selected) == 1 and count > 1
-    if not is_of_one or notes or not asks_yes_or_no(work.inquiry.question):
+    if not is_of_one or work.notes or not asks_yes_or_no(work.inquiry.question):
         return None
 
     workflow = selected[0]
@@ -222,13 +225,12 @@ def _find_unused(
     return Finding(Statement(text), "dependency", queries=[join_queries(queries)], is_negative=True)
 
 
-def _read_workflows(work: Work, queries: list[str], notes: list[str]) -> list[_Workflow]:
-    texts = work.texts
+def _read_workflows(work: Work, queries: list[str]) -> list[_Workflow]:
     workflows = []
-    for row in run_searches(work, queries, notes)[:MAX_FILES]:
+    for row in run_searches(work, queries)[:MAX_FILES]:
         target = work.inquiry.pins.of(row["repository"])
         if target is not None and row["path"]:
-            workflows.append(_Workflow(target, row["path"], tuple(texts.lines(target, row["path"])[:MAX_LINES])))
+            workflows.append(_Workflow(target, row["path"], tuple(work.texts.lines(target, row["path"])[:MAX_LINES])))
 
     return workflows
 
@@ -265,7 +267,6 @@ def _parts_of(workflow: _Workflow) -> set[str]:
 
 def _uses_of_action(work: Work, name: str, workflows: Sequence[_Workflow]) -> list[_ActionUse]:
     """Return the lines of some workflows that use an action; any without a name."""
-    texts = work.texts
     owner = "" if "/" in name else r"[\w.-]{1,100}/"
     any_name = r"[\w.-]{1,100}/[\w./-]{1,200}"
     use = re.compile(_USES.format(name=f"{owner}{re.escape(name)}{_WITHIN}" if name else any_name), re.IGNORECASE)
@@ -277,7 +278,7 @@ def _uses_of_action(work: Work, name: str, workflows: Sequence[_Workflow]) -> li
                 continue
 
             path = workflow.path
-            evidence = texts.evidence(workflow.target, path, number, number, "read", 1.0)
+            evidence = work.texts.evidence(workflow.target, path, number, number, "read", 1.0)
             version = match["version"]
             # A commit says little: the comment beside it has the version that people know.
             comment = _VERSION_IN_COMMENT.match(match["comment"] or "")

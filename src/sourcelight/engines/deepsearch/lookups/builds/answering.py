@@ -1,4 +1,8 @@
-"""Answer questions about manifests and other build files: choose what reads them."""
+"""Answer questions about manifests and other build files: choose what reads them.
+
+A name with the form of an action is looked up in workflows first. Else a manifest may list the package, a key have its
+version, or a lock file pin it, in this order. A name of several words is tried in its likeliest spellings.
+"""
 
 from __future__ import annotations
 
@@ -34,29 +38,29 @@ _VENDOR = re.compile(r"(?:apache|google|microsoft|spring|facebook|jetbrains|ecli
 """The first word of a name that people say, and that its package leaves out: "Apache Ignite" is ignite."""
 
 
-def find_package_answer(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def find_package_answer(lookup: Lookup, work: Work) -> Finding | None:
     """Return what manifests say about a package, by the likeliest spellings of a name of several words."""
     extra = extra_of_question(work.inquiry.question)
     if extra:
         # What other lists have says nothing of the extra.
-        return find_in_extra(work, extra, lookup.name, lookup.asks, notes)
+        return find_in_extra(work, extra, lookup.name, lookup.asks)
 
     if asks_for_lock(work.inquiry.question):
         # A manifest has a range, and no lock file has the version that another one was given.
-        return find_locked(work, lookup.name, notes, is_exact=True)
+        return find_locked(work, lookup.name, is_exact=True)
 
     if lookup.asks == "condition":
-        return _find_condition(lookup, work, notes)
+        return _find_condition(lookup, work)
     if lookup.asks == "which":
         # No word of the question says "version", so that only what lists a package of the name answers it.
         question = PackageQuestion(lookup.name, lookup.owner or _package_named(work), lookup.group, "version")
-        return find_dependency(work, question, notes)
+        return find_dependency(work, question)
 
     names = [lookup.name]
     if lookup.is_free and "-" in lookup.name:
         names += [lookup.name.replace("-", ""), _VENDOR.sub("", lookup.name)]
 
-    findings = (_find_package(replace(lookup, name=name), work, notes) for name in dict.fromkeys(names))
+    findings = (_find_package(replace(lookup, name=name), work) for name in dict.fromkeys(names))
     return next((finding for finding in findings if finding is not None), None)
 
 
@@ -64,49 +68,49 @@ _CONDITION = re.compile(r"under the condition|`[^`]*;[^`]*`|\(target ")
 """A condition in the sentence about a package: of its own, of Python, or of a target of Cargo."""
 
 
-def _find_condition(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _find_condition(lookup: Lookup, work: Work) -> Finding | None:
     """Return the line that lists a package if it says when the package is needed."""
-    finding = find_dependency(work, PackageQuestion(lookup.name, lookup.owner, asks="condition"), notes)
+    finding = find_dependency(work, PackageQuestion(lookup.name, lookup.owner, asks="condition"))
     return finding if finding is not None and _CONDITION.search(finding.headline.text) is not None else None
 
 
-def _find_package(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _find_package(lookup: Lookup, work: Work) -> Finding | None:
     """Return what manifests say about a package; about the repository itself, its version."""
     if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
-        return find_field(work, "version", "", "", "", notes)
-    action = find_action(work, lookup.name, notes)
+        return find_field(work, "version", "", "", "")
+    action = find_action(work, lookup.name)
     if action is not None:
         return action
 
     owner = lookup.owner or _package_named(work)
     question = PackageQuestion(lookup.name, owner, lookup.group, lookup.asks, lookup.is_free, lookup.subject)
-    finding = find_dependency(work, question, notes)
+    finding = find_dependency(work, question)
     is_of_all = bool(owner) and (is_repository(work, owner) or is_called(work, owner))
     if finding is None and lookup.asks == "version" and is_of_all:
         # The package of the repository has no list with it: a list for all of the work may, such as a Gemfile.
-        finding = find_dependency(work, replace(question, owner=""), notes)
+        finding = find_dependency(work, replace(question, owner=""))
     if finding is None and lookup.asks == "version":
-        finding = find_version_key(work, lookup.name, notes)
+        finding = find_version_key(work, lookup.name)
 
     # Without its owner, an action has the name of a repository, which a package could have, too.
     if finding is None and lookup.asks == "version":
-        finding = find_action(work, lookup.name, notes, any_owner=True)
+        finding = find_action(work, lookup.name, any_owner=True)
 
     # What only other packages need is in a lock file alone.
     is_of_any = lookup.asks == "version" and not (lookup.owner or lookup.group or lookup.subject)
-    return find_locked(work, lookup.name, notes) if finding is None and is_of_any else finding
+    return find_locked(work, lookup.name) if finding is None and is_of_any else finding
 
 
-def find_required_runtime(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def find_required_runtime(lookup: Lookup, work: Work) -> Finding | None:
     """Return the version of a language or a tool that a project requires; a tool may be one of its packages, too."""
     if names_workflow(work.inquiry.question):
         # What a workflow runs with is no version that the project requires.
-        return find_workflow_runtime(work, lookup.name, notes)
+        return find_workflow_runtime(work, lookup.name)
 
-    runtime = find_runtime(work, lookup.name, lookup.owner, notes)
+    runtime = find_runtime(work, lookup.name, lookup.owner)
     if runtime is not None or lookup.name not in _TOOLS:
         return runtime
-    return _find_package(replace(lookup, kind="dependency", asks="version"), work, notes)
+    return _find_package(replace(lookup, kind="dependency", asks="version"), work)
 
 
 _TOOLS = frozenset(["gradle", "maven", "sbt", "bazel", "mill", "cabal", "dune", "meson", "gleam"])
@@ -123,31 +127,31 @@ def _package_named(work: Work) -> str:
     return is_named[0] if len(is_named) == 1 else ""
 
 
-def find_build_field(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def find_build_field(lookup: Lookup, work: Work) -> Finding | None:
     """Return what build files have of a field, such as a license, a script or an extra."""
     kind, name = lookup.symbol_kind, lookup.name
     if kind == "command" and lookup.owner and not is_repository(work, lookup.owner):
         return None  # "how do I build URLs"
 
     if kind == "image":
-        return find_base_image(work, name, notes, lookup.owner)
+        return find_base_image(work, name, lookup.owner)
 
     find = _OF_FIELDS.get(kind)
-    return find_field(work, kind, name, lookup.owner, lookup.group, notes) if find is None else find(work, name, notes)
+    return find_field(work, kind, name, lookup.owner, lookup.group) if find is None else find(work, name)
 
 
 _ACTIONS = {"compile": "build"}
-_OF_FIELDS: Mapping[str, Callable[[Work, str, list[str]], Finding | None]] = {
-    "manager": lambda work, _, notes: find_key(work, "packageManager", "", notes),
+_OF_FIELDS: Mapping[str, Callable[[Work, str], Finding | None]] = {
+    "manager": lambda work, _: find_key(work, "packageManager", ""),
     "tested": find_tested_versions,
-    "command": lambda work, name, notes: find_command(work, _ACTIONS.get(name.lower(), name.lower()), notes),
+    "command": lambda work, name: find_command(work, _ACTIONS.get(name.lower(), name.lower())),
     "extra": list_extra,
     "feature": list_feature,
 }
 """Functions that answer questions about build files that aren't about one field of a manifest, by kind."""
 
 
-def find_package_list(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def find_package_list(lookup: Lookup, work: Work) -> Finding | None:
     """List what a manifest lists: of the repository, or of the package that the question names."""
     package = "" if lookup.name == "dependencies" else lookup.name
-    return list_dependencies(work, lookup.owner, package, notes)
+    return list_dependencies(work, lookup.owner, package)

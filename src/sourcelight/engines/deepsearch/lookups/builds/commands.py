@@ -1,4 +1,9 @@
-"""Commands by which documents say that a project is tested, built or installed."""
+"""Commands by which documents say that a project is tested, built or installed.
+
+A document has them below a heading about the action: in a block of code, or within a sentence. They begin with a known
+program, and one of them has a word of the action. Without such a section, a script of a manifest or a target of a
+Makefile is the answer.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +54,7 @@ class _DocumentCommand:
     line: int
 
 
-def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
+def find_command(work: Work, action: str) -> Finding | None:
     """Return the commands that a document has for an action below a heading about it; else the script or target.
 
     Parameters
@@ -60,9 +65,8 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
     if len(work.inquiry.pins) > 1:
         return None
 
-    texts = work.texts
     queries = make_queries(work, f"case:no type:path file:{quote_value(_DOCUMENTS)}")
-    rows = [row for row in run_searches(work, queries, notes) if row["path"]]
+    rows = [row for row in run_searches(work, queries) if row["path"]]
 
     # What contributors read is about work on the project; what users install is in the first document.
     of_work = action != "install"
@@ -72,7 +76,7 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
         if target is None:
             continue
 
-        lines = [line[:_MAX_LINE] for line in texts.lines(target, row["path"])[:_MAX_LINES]]
+        lines = [line[:_MAX_LINE] for line in work.texts.lines(target, row["path"])[:_MAX_LINES]]
         for section in _sections(row["path"], lines):
             if _HEADINGS[action].search(section.title) is None:
                 continue
@@ -81,18 +85,18 @@ def find_command(work: Work, action: str, notes: list[str]) -> Finding | None:
             if commands:
                 numbers = sorted({section.begin_line, *(command.line for command in commands)})
                 evidence = join_evidence(
-                    [texts.evidence(target, row["path"], number, number, "read", 1.0) for number in numbers]
+                    [work.texts.evidence(target, row["path"], number, number, "read", 1.0) for number in numbers]
                 )
                 noun = "command" if len(commands) == 1 else "commands"
                 names = join_words([code(command.text[:_MAX_SHOWN]) for command in commands])
                 text = f"{code(row['path'])} has the {noun} {names} below the heading “{inline(section.title)}”"
-                return Finding(Statement(text, evidence), "field", queries=[join_queries(queries)], notes=notes)
+                return Finding(Statement(text, evidence), "field", queries=[join_queries(queries)], notes=work.notes)
 
     if action == "install":
         return None
 
-    script = find_field(work, "script", action, "", "", notes)
-    return script or find_field(work, "target", action, "", "", notes)
+    script = find_field(work, "script", action, "", "")
+    return script or find_field(work, "target", action, "", "")
 
 
 def _sections(path: str, lines: Sequence[str]) -> Iterator[DocumentSection]:

@@ -1,4 +1,9 @@
-"""Whether manifests list a package, for what, and its version."""
+"""Whether manifests list a package, for what, and its version.
+
+The manifest that a question names decides, else that of the project, before those of tests and examples. A "No" needs
+more than manifests without the package: no other file that may list packages has the name, and no search left out a
+file.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,6 @@ from sourcelight.core.markup import code, count_of, join_first
 from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
@@ -22,7 +26,6 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     is_repository,
     list_manifests,
     manifests_of_word,
-    own_first,
     select_manifests,
     state_requirement,
     unread_manifests,
@@ -96,17 +99,16 @@ class PackageQuestion:
     subject: tuple[str, ...] = ()
 
 
-def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> Finding | None:
+def find_dependency(work: Work, question: PackageQuestion) -> Finding | None:
     """Return whether manifests list a package, and its version; None without a readable manifest."""
     if is_repository(work, question.name) and not question.owner:
         return None  # the repository itself
 
-    texts = work.texts
-    queries: list[str] = []
     scripts = [word for word in (question.owner, *question.subject) if word.lower().endswith(".ps1")]
     # Any script may say which modules it requires; only one that the question names is read.
     further_files = "|".join([PARTLY_READ, *(rf"(^|/){escape_regexp(script)}$" for script in scripts)])
-    manifests_of_all = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
+    manifest_list = list_manifests(work, further_files, own_first=True)
+    manifests_of_all = manifest_list.manifests
     part = _PART.search(work.inquiry.question) if not question.owner else None
     of_part = manifests_of_word(work, manifests_of_all, part["name"].lower()) if part is not None else []
     if part is not None and of_part:
@@ -120,7 +122,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     manifests, matches, read = selection
     is_selected = len(manifests) < len(manifests_of_all)
     if not matches:
-        return _find_unlisted(work, texts, question, manifests, read, queries, notes, is_selected=is_selected)
+        return _find_unlisted(work, question, manifests, read, manifest_list.query, is_selected=is_selected)
 
     matches_of_all = find_package_lines(manifests_of_all, question.name)[0] if is_selected else matches
     matches = _in_order(work, matches, question)
@@ -138,7 +140,7 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
     may_be_of_tests = question.group == "test" and question.asks != "listed" and not of_group
     of_developers = [match for match in matches if match.manifest.rank <= rank and _is_of_group(match, "dev")]
     selected = of_group or (of_developers if may_be_of_tests else []) or matches
-    first = state_package_line(work, texts, selected[0], matches_of_all, queries, notes)
+    first, queries = state_package_line(work, selected[0], matches_of_all)
     text = first.text
     # A manifest in a directory of tests lists for them, while another one may have the version.
     # What Cargo lists for development is for tests, examples and benchmarks.
@@ -157,15 +159,20 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
         is_only = re.search(r"\bonly\b", work.inquiry.question, re.IGNORECASE) is not None
         text = text if is_only and len(of_group) < len(matches) else f"Yes: {text}"
 
-    versions = {match.requirement.version for match in selected if match.manifest.rank <= 1}
+    versions = {match.requirement.version for match in selected if match.manifest.rank.is_of_project}
     if question.asks == "version" and len(versions - {""}) > 1:
         text += "; other lines list it differently"
 
-    finding = Finding(Statement(text, first.evidence), "dependency", queries=[join_queries(queries)], notes=notes)
+    finding = Finding(
+        Statement(text, first.evidence),
+        "dependency",
+        queries=[join_queries([manifest_list.query, *queries])],
+        notes=work.notes,
+    )
     remaining = [*selected[1:], *(match for match in matches if match not in selected)]
     finding.heading = "Other manifests and lists"
     finding.details = [
-        state_requirement(work, texts, match.manifest, match.requirement) for match in remaining[: MAX_DETAILS - 1]
+        state_requirement(work, match.manifest, match.requirement) for match in remaining[: MAX_DETAILS - 1]
     ]
     read_paths = {*read, *(match.manifest.path for match in matches)}
     finding.method.append(f"Read {count_of(len(read_paths), 'manifest')}, but no lock files and no installed packages.")
@@ -174,12 +181,10 @@ def find_dependency(work: Work, question: PackageQuestion, notes: list[str]) -> 
 
 def _find_unlisted(
     work: Work,
-    texts: FileTexts,
     question: PackageQuestion,
     manifests: Sequence[Manifest],
     read: list[str],
-    queries: list[str],
-    notes: list[str],
+    query: str,
     *,
     is_selected: bool,
 ) -> Finding | None:
@@ -191,11 +196,11 @@ def _find_unlisted(
     # Their versions are not that of the requested package, unless it is merely written otherwise.
     same = [match for match, alike in related if alike is Likeness.SAME_LETTERS]
     if same or (related and question.asks != "version"):
-        return _state_related(work, texts, question.name, same or [match for match, _ in related], queries, notes)
+        return _state_related(work, question.name, same or [match for match, _ in related], query)
     # Manifests of tests and examples alone say nothing of the project.
-    if all(manifest.rank > 1 for manifest in manifests if manifest.path in read):
+    if all(not manifest.rank.is_of_project for manifest in manifests if manifest.path in read):
         return None
-    return _no_dependency(work, texts, question, read, queries, notes, is_selected=is_selected)
+    return _no_dependency(work, question, read, query, is_selected=is_selected)
 
 
 def _select(
@@ -243,7 +248,7 @@ def _in_order(work: Work, matches: Sequence[PackageLine], question: PackageQuest
     return sorted(
         matches,
         key=lambda match: (
-            match.manifest.rank > 1,
+            not match.manifest.rank.is_of_project,
             question.asks == "version" and not match.requirement.version,
             not is_own(work, match.manifest),
             _is_of_profile(match),
@@ -300,7 +305,8 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
         return False
     # "Is it needed to run, or only for tests?" has no yes and no no.
     # "Is it needed on Python 3.12?" is answered by the condition that the line has.
-    if match.manifest.rank > 1 or question.subject or " or " in work.inquiry.question or question.asks == "condition":
+    is_of_project = match.manifest.rank.is_of_project
+    if not is_of_project or question.subject or " or " in work.inquiry.question or question.asks == "condition":
         return False
     # "Is it pinned?" asks for neither of them.
     if question.asks == "version" and re.search(r"\b(?:which|what)\b", work.inquiry.question, re.IGNORECASE) is None:
@@ -331,22 +337,24 @@ def _find_related(manifests: Sequence[Manifest], name: str) -> list[tuple[Packag
     alike = [
         (PackageLine(manifest, requirement), likeness(requirement.name, name))
         for manifest in manifests
-        if manifest.rank <= 1
+        if manifest.rank.is_of_project
         for requirement in manifest.requirements or ()
         if requirement.line
     ]
     return [(match, resemblance) for match, resemblance in alike if resemblance is not None]
 
 
-def _state_related(
-    work: Work, texts: FileTexts, name: str, related: Sequence[PackageLine], queries: list[str], notes: list[str]
-) -> Finding:
-    statements = [state_requirement(work, texts, match.manifest, match.requirement) for match in related]
+def _state_related(work: Work, name: str, related: Sequence[PackageLine], query: str) -> Finding:
+    statements = [state_requirement(work, match.manifest, match.requirement) for match in related]
     resemblance = likeness(related[0].requirement.name, name)
     note = f", {resemblance.value.format(code(name))}" if resemblance is not None else ""
     statements[0] = Statement(f"{statements[0].text}{note}", statements[0].evidence)
     finding = Finding(
-        statements[0], "dependency", queries=[join_queries(queries)], notes=notes, heading="Other packages of the name"
+        statements[0],
+        "dependency",
+        queries=[query],
+        notes=work.notes,
+        heading="Other packages of the name",
     )
     finding.details = statements[1:MAX_DETAILS]
     finding.method.append("No manifest lists a package with exactly the requested name. Lock files were not read.")
@@ -355,21 +363,19 @@ def _state_related(
 
 def _no_dependency(
     work: Work,
-    texts: FileTexts,
     question: PackageQuestion,
     read: list[str],
-    queries: list[str],
-    notes: list[str],
+    query: str,
     *,
     is_selected: bool,
 ) -> Finding | None:
-    if question.asks == "version" or not read or notes:
+    if question.asks == "version" or not read or work.notes:
         return None
 
     tail = question.name.rpartition("/")[2]
     searches = make_queries(work, f"case:no type:file /{escape_regexp(tail)}/")
-    rows = [row for row in run_searches(work, searches, notes) if has_word(row["line"] or "", tail)]
-    if notes:
+    rows = [row for row in run_searches(work, searches) if has_word(row["line"] or "", tail)]
+    if work.notes:
         return None
 
     # What no manifest lists may still be in use: a module of the language, or a copy in the repository.
@@ -381,8 +387,8 @@ def _no_dependency(
         # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
         mentioning = {path for path in mentioning if any(is_above(path, manifest) for manifest in read)}
 
-    unread = [row for row in unread_manifests(work, notes) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
-    if notes or unread or mentioning:
+    unread = [row for row in unread_manifests(work) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
+    if work.notes or unread or mentioning:
         return None
 
     # Without a number, which would need a second count.
@@ -393,10 +399,8 @@ def _no_dependency(
     else:
         text = f"No: no searched manifest lists {code(question.name)} ({manifests})"
 
-    finding = Finding(
-        Statement(text), "dependency", queries=[join_queries(queries), join_queries(searches)], is_negative=True
-    )
-    _add_other_lines(work, texts, finding, rows, tail)
+    finding = Finding(Statement(text), "dependency", queries=[query, join_queries(searches)], is_negative=True)
+    _add_other_lines(work, finding, rows, tail)
     return finding
 
 
@@ -416,7 +420,7 @@ def _manifests_with_word(rows: Sequence[Mapping[str, Any]], word: str) -> set[st
     }
 
 
-def _add_other_lines(work: Work, texts: FileTexts, finding: Finding, rows: list[dict[str, Any]], word: str) -> None:
+def _add_other_lines(work: Work, finding: Finding, rows: list[dict[str, Any]], word: str) -> None:
     """Add the lines of other files that contain a word: code may use what no manifest lists."""
     if not rows:
         finding.method.append(f"No searched file contains {code(word)}.")
@@ -427,6 +431,6 @@ def _add_other_lines(work: Work, texts: FileTexts, finding: Finding, rows: list[
     finding.method.append(f"{count_of(len(rows), 'line')} in other files {verb} {code(word)}.")
     finding.heading = "Lines with this text"
     for row in rows[:MAX_NAMED]:
-        line = row_evidence(work, texts, row)
+        line = row_evidence(work, row)
         if line is not None:
             finding.details.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))

@@ -1,4 +1,8 @@
-"""Lists of the packages that a manifest names, for all of its work or for a part such as development."""
+"""Lists of the packages that a manifest names, for all of its work or for a part such as development.
+
+One manifest is stated: that of the named package, else that of the project. Where a program may add to its lists, the
+number is said to be a least one, or nothing is stated.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ from collections.abc import Sequence
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
@@ -21,6 +24,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
 )
 from sourcelight.engines.deepsearch.lookups.manifests import (
     BY_NAME,
+    MAX_LINE,
     PARTLY_READ,
     PLATFORM,
     PLUGIN,
@@ -31,7 +35,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     requirements_rank,
 )
 
-_MAX_LINE, _MAX_HEAD = 500, 100
+_MAX_HEAD = 100
 _LUA = re.compile(r"""["']lua\b\s*[<>=~]""")
 _FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
 _BY_FUNCTIONS = re.compile(rf"(?:^|/)(?:{_FUNCTIONS})$")
@@ -53,22 +57,21 @@ _ALWAYS_NEEDED = re.compile(r"^requirements/(?:default|base|main|core|common|req
 _MAX_LISTED, _MAX_DETAILS, _MIN_PACKAGES = 12, 60, 2
 
 
-def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> Finding | None:
+def list_dependencies(work: Work, group: str, owner: str) -> Finding | None:
     """Return the packages of the first manifest that lists any; None without a readable manifest.
 
     With a `group` such as ``dev``, only those that are listed for it count; with an `owner`, those of its manifests.
     """
-    texts = work.texts
-    queries: list[str] = []
-
     # One list for several repositories would be true of none of them.
     if len({pin.repository for pin in work.inquiry.pins}) > 1:
         return None
 
+    manifest_list = list_manifests(work, READ_WHOLE)
+    queries = [manifest_list.query]
     candidates = [
         manifest
-        for manifest in list_manifests(work, texts, notes, queries, READ_WHOLE)
-        if manifest.rank <= 1
+        for manifest in manifest_list.manifests
+        if manifest.rank.is_of_project
         or _ALWAYS_NEEDED.search(manifest.path) is not None
         or (owner and manifest.directory.lower() == owner.lower())
     ]
@@ -76,7 +79,7 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     if not selected or (owner and not any(_requirements(manifest) for manifest in selected)):
         # A package of Emacs Lisp has no other manifest than the head of its file.
         names = [owner] if owner else sorted(work.inquiry.pins.short_names)[:1]
-        partial = _list_partly_read(work, texts, names[0], group, queries, notes, is_top=not owner) if names else None
+        partial = _list_partly_read(work, names[0], group, queries, is_top=not owner) if names else None
         if not selected or partial is not None:
             return partial
 
@@ -85,7 +88,7 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     root = [manifest for manifest in selected if _depth(manifest) == top]
     if not group and not any(_requirements(manifest) for manifest in root):
         # Packages of a subdirectory aren't dependencies of the root.
-        root_finding = _no_dependencies(work, texts, root, group, queries, notes)
+        root_finding = _no_dependencies(work, root, group, queries)
         if root_finding is not None:
             return root_finding
 
@@ -111,9 +114,9 @@ def list_dependencies(work: Work, group: str, owner: str, notes: list[str]) -> F
     first = next((entry for entry in lists if entry[1]), None)
     if first is None:
         is_named = bool(owner) and len({manifest.directory for manifest in selected}) == 1
-        return _no_dependencies(work, texts, selected, group, queries, notes, is_named=is_named)
+        return _no_dependencies(work, selected, group, queries, is_named=is_named)
 
-    return _state_list(work, texts, *first, group, queries, notes)
+    return _state_list(work, *first, group, queries)
 
 
 def _is_complete(manifest: Manifest) -> bool:
@@ -139,18 +142,17 @@ def _of_repository(work: Work, manifests: Sequence[Manifest]) -> list[Manifest]:
     return matches if len({manifest.directory for manifest in matches}) == 1 else []
 
 
-def _list_partly_read(
-    work: Work, texts: FileTexts, owner: str, group: str, queries: list[str], notes: list[str], *, is_top: bool
-) -> Finding | None:
+def _list_partly_read(work: Work, owner: str, group: str, queries: list[str], *, is_top: bool) -> Finding | None:
     """Return what the only manifest of an owner lists in a format of which more may be unread, such as a podspec.
 
     With `is_top`, one at the top that names no package is that of the repository.
     """
+    manifest_list = list_manifests(work, PARTLY_READ)
+    queries.append(manifest_list.query)
     manifests = [
         manifest
-        for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ)
-        if manifest.rank <= 1
-        and (_is_of(manifest, owner) or (is_top and not manifest.directory and _WITHOUT_NAME.search(manifest.path)))
+        for manifest in manifest_list.of_project
+        if (_is_of(manifest, owner) or (is_top and not manifest.directory and _WITHOUT_NAME.search(manifest.path)))
         and manifest.requirements
     ]
     if len(manifests) != 1:
@@ -160,7 +162,7 @@ def _list_partly_read(
     of_group = _of_group(requirements, group)
     if not of_group:
         return None
-    return _state_list(work, texts, manifests[0], of_group, group, queries, notes, is_least=True)
+    return _state_list(work, manifests[0], of_group, group, queries, is_least=True)
 
 
 _WITHOUT_NAME = re.compile(r"^deps\.edn$")
@@ -186,22 +188,20 @@ def _of_group(requirements: Sequence[Requirement], group: str) -> list[Requireme
 
 def _state_list(
     work: Work,
-    texts: FileTexts,
     manifest: Manifest,
     requirements: Sequence[Requirement],
     group: str,
     queries: list[str],
-    notes: list[str],
     *,
     is_least: bool = False,
 ) -> Finding | None:
     """State the packages of one manifest; None if it has only others than the question is about."""
     required = [requirement for requirement in requirements if not requirement.group] or requirements
     path = manifest.path
-    statements = [state_requirement(work, texts, manifest, requirement) for requirement in requirements]
+    statements = [state_requirement(work, manifest, requirement) for requirement in requirements]
     conditional = _conditional(requirements)
     lines_cited = sorted({requirement.line for requirement in [*required[:_MAX_LISTED], *conditional]})
-    proofs = cite_lines(texts, manifest.target, path, lines_cited)
+    proofs = cite_lines(work.texts, manifest.target, path, lines_cited)
     distinct = list(dict.fromkeys(requirement.name for requirement in required))
     names = join_words([code(requirement_name) for requirement_name in distinct[:_MAX_LISTED]])
     among = ", including" if len(distinct) > _MAX_LISTED else ":"
@@ -229,7 +229,7 @@ def _state_list(
     of_others = _of_others(other_requirements)
     verb = "names" if _BY_FUNCTIONS.search(path) else "lists"
     text = f"{code(path)} {verb} {none_text}{count}{of_group}{among} {names}{_under_conditions(required)}{of_others}"
-    finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+    finding = Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=work.notes)
     finding.recounts = frozenset({len(confirmed_names), len(other_requirements)})
     finding.heading = "Full list"
     finding.details = statements[:_MAX_DETAILS]
@@ -246,9 +246,9 @@ def _beside_platform(manifest: Manifest) -> str:
         has_platform = any(item.group == PLATFORM for item in manifest.requirements or ())
         return "PHP and its extensions" if has_platform else ""
     if manifest.path.endswith(".el"):
-        return "Emacs itself" if any("(emacs " in line[:_MAX_LINE] for line in manifest.lines[:_MAX_HEAD]) else ""
+        return "Emacs itself" if any("(emacs " in line[:MAX_LINE] for line in manifest.lines[:_MAX_HEAD]) else ""
     if manifest.path.endswith(".rockspec"):
-        return "Lua itself" if any(_LUA.search(line[:_MAX_LINE]) for line in manifest.lines) else ""
+        return "Lua itself" if any(_LUA.search(line[:MAX_LINE]) for line in manifest.lines) else ""
     return ""
 
 
@@ -332,11 +332,9 @@ def _conditional(requirements: Sequence[Requirement]) -> list[Requirement]:
 
 def _no_dependencies(
     work: Work,
-    texts: FileTexts,
     manifests: Sequence[Manifest],
     group: str,
     queries: list[str],
-    notes: list[str],
     *,
     is_named: bool = False,
 ) -> Finding | None:
@@ -349,7 +347,7 @@ def _no_dependencies(
     ):
         return None
 
-    other_rows = unread_manifests(work, notes)
+    other_rows = unread_manifests(work)
     if is_named:
         prefix = f"{manifests[0].directory}/" if manifests and manifests[0].directory else ""
         other_rows = [row for row in other_rows if (row["path"] or "").startswith(prefix)]
@@ -357,15 +355,15 @@ def _no_dependencies(
     is_unsure = any(
         _requirements(manifest) is None or _AS_CODE.search(manifest.path) is not None for manifest in manifests
     )
-    if not manifests or other_rows or notes or is_unsure or len(manifests) > MAX_NAMED:
+    if not manifests or other_rows or work.notes or is_unsure or len(manifests) > MAX_NAMED:
         return None
     if not group and any(_requirements(manifest) for manifest in manifests):
         return None
 
-    evidence = tuple(texts.evidence(manifest.target, manifest.path, 1, 1, "read", 1.0) for manifest in manifests)
+    evidence = tuple(work.texts.evidence(manifest.target, manifest.path, 1, 1, "read", 1.0) for manifest in manifests)
     verb = "lists" if len(manifests) == 1 else "list"
     of_group = f" {_GROUPS.get(group[:3].lower(), group)}" if group else ""
     text = f"{join_words([code(manifest.path) for manifest in manifests])} {verb} no{of_group} dependencies"
     return Finding(
-        Statement(text, evidence), "dependencies", queries=[join_queries(queries)], notes=notes, is_negative=True
+        Statement(text, evidence), "dependencies", queries=[join_queries(queries)], notes=work.notes, is_negative=True
     )

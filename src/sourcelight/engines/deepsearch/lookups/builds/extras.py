@@ -1,4 +1,8 @@
-"""Extras of packages and features of crates: what they need, whether they need a package, and that there is none."""
+"""Extras of packages and features of crates: what they need, whether they need a package, and that there is none.
+
+The first manifest of the project that has an extra is stated. That there is none is stated only if the manifest has all
+extras as data, and nothing else in it may add one.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,6 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
     asks_yes_or_no,
@@ -19,6 +22,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     state_requirement,
 )
 from sourcelight.engines.deepsearch.lookups.manifests import (
+    MAX_LINE,
     PARTLY_READ,
     Requirement,
     is_called,
@@ -66,90 +70,79 @@ def extra_of_question(question: str) -> str:
     return match["name"] if match is not None else ""
 
 
-def list_extra(work: Work, name: str, notes: list[str]) -> Finding | None:
+def list_extra(work: Work, name: str) -> Finding | None:
     """Return the packages of an extra or a feature, or that there is none; without a name, the names of all extras."""
-    texts = work.texts
-    queries: list[str] = []
-    manifests = _manifests_of_project(work, texts, queries, notes)
-    with_extras = _with_extras(manifests)
-    if not name:
-        return _list_names(texts, with_extras[0], queries, notes) if with_extras else None
-
+    manifests = list_manifests(work, PARTLY_READ)
+    with_extras = _with_extras(manifests.of_project)
+    of_name = next((extras for extras in with_extras if extras.find(name) is not None), None)
     match = _OF_EXTRA.search(work.inquiry.question)
-    if match is not None and match["noun"].endswith("group") and not match["noun"].startswith("optional"):
-        return _list_group(texts, name, manifests, queries, notes)
+    if not name:
+        statement = _state_names(work.texts, with_extras[0]) if with_extras else None
+    elif match is not None and match["noun"].endswith("group") and not match["noun"].startswith("optional"):
+        statement = _state_group(work.texts, name, manifests.of_project)
+    elif of_name is not None:
+        statement = _state_extra(work.texts, of_name, name)
+    else:
+        feature = list_feature(work, name)
+        if feature is not None:
+            return feature
 
-    for extras in with_extras:
-        items = extras.find(name)
-        if items is not None:
-            purpose = f"for the extra {code(name)}"
-            of_items = _state_items(texts, extras.manifest, items, purpose, queries, notes) if items else None
-            return of_items or _state_empty(texts, extras, name, queries, notes)
+        # Of a group for development, people say "extra", too.
+        statement = _state_group(work.texts, name, manifests.of_project) if not with_extras else None
+        statement = statement or _state_no_extra(work, name, manifests.of_project, with_extras)
 
-    feature = list_feature(work, name, notes)
-    if feature is not None:
-        return feature
-
-    # Of a group for development, people say "extra", too.
-    group = _list_group(texts, name, manifests, queries, notes) if not with_extras else None
-    if group is not None:
-        return group
-
-    return _find_no_extra(texts, name, manifests, with_extras, queries, notes)
+    if statement is None:
+        return None
+    return Finding(statement, "dependencies", queries=[manifests.query], notes=work.notes)
 
 
-def _list_group(
-    texts: FileTexts, name: str, manifests: Sequence[Manifest], queries: list[str], notes: list[str]
-) -> Finding | None:
-    """Return the packages of a group for development; None if no manifest has one of the name."""
+def _state_group(texts: FileTexts, name: str, manifests: Sequence[Manifest]) -> Statement | None:
+    """State the packages of a group for development; None if no manifest has one of the name."""
     for manifest in manifests:
         items = _read_extras(manifest, _GROUP).find(name)
         if items:
-            return _state_items(texts, manifest, items, f"for the group {code(name)}", queries, notes)
+            return _state_items(texts, manifest, items, f"for the group {code(name)}")
     return None
 
 
-def list_feature(work: Work, name: str, notes: list[str]) -> Finding | None:
+def list_feature(work: Work, name: str) -> Finding | None:
     """Return what a feature of Cargo enables; None if no crate has one of the name."""
-    texts = work.texts
-    queries: list[str] = []
     findings = []
-    for manifest in list_manifests(work, texts, notes, queries):
-        values = read_feature(manifest.path, manifest.lines, name) if manifest.rank <= 1 else []
+    manifests = list_manifests(work)
+    for manifest in manifests.of_project:
+        values = read_feature(manifest.path, manifest.lines, name)
         if values:
             key, *enabled = values
             path = manifest.path
             lines = sorted({value.line for value in values})
-            proofs = cite_lines(texts, manifest.target, path, lines)
+            proofs = cite_lines(work.texts, manifest.target, path, lines)
             names = [code(value.key) for value in enabled]
             effect = f", which enables {join_words(names)}" if names else ", which enables nothing else"
             findings.append(Statement(f"{code(path)} defines the feature {code(key.key)}{effect}", proofs))
 
     if not findings:
         return None
-    finding = Finding(findings[0], "dependencies", queries=[join_queries(queries)], notes=notes, heading="Other crates")
+    finding = Finding(findings[0], "dependencies", queries=[manifests.query], notes=work.notes, heading="Other crates")
     finding.details = findings[1:]
     return finding
 
 
-def find_in_extra(work: Work, extra: str, package: str, asks: str, notes: list[str]) -> Finding | None:
+def find_in_extra(work: Work, extra: str, package: str, asks: str) -> Finding | None:
     """Return whether an extra lists a package, and its version; None where that isn't certain."""
-    texts = work.texts
-    queries: list[str] = []
-    manifests = _manifests_of_project(work, texts, queries, notes)
-    with_extras = _with_extras(manifests)
+    manifests = list_manifests(work, PARTLY_READ)
+    with_extras = _with_extras(manifests.of_project)
     of_extra = [(extras, items) for extras in with_extras if (items := extras.find(extra)) is not None]
     if not of_extra:
-        return _find_no_extra(texts, extra, manifests, with_extras, queries, notes)
+        no_extra = _state_no_extra(work, extra, manifests.of_project, with_extras)
+        return None if no_extra is None else Finding(no_extra, "dependencies", queries=[manifests.query])
 
     for extras, items in of_extra:
         requirement = next((item for item in items if item.line and is_called(item, package)), None)
         if requirement is not None:
-            statement = state_requirement(work, texts, extras.manifest, requirement)
+            statement = state_requirement(work, extras.manifest, requirement)
             text = f"Yes: {statement.text}" if asks_yes_or_no(work.inquiry.question) else statement.text
-            return Finding(
-                Statement(text, statement.evidence), "dependency", queries=[join_queries(queries)], notes=notes
-            )
+            statement = Statement(text, statement.evidence)
+            return Finding(statement, "dependency", queries=[manifests.query], notes=work.notes)
 
     # An extra may consist of others: `all = ["mill[docs]"]`.
     names = {normalize(extras.manifest.name) for extras, _ in of_extra}
@@ -157,15 +150,11 @@ def find_in_extra(work: Work, extra: str, package: str, asks: str, notes: list[s
         _DATA.search(extras.manifest.path) is not None and not any(normalize(item.name) in names for item in items)
         for extras, items in of_extra
     )
-    if asks == "version" or notes or not is_sure or len(of_extra) > 1:
+    if asks == "version" or work.notes or not is_sure or len(of_extra) > 1:
         return None
 
     text = f"No: {code(of_extra[0][0].manifest.path)} does not list {code(package)} for the extra {code(extra)}"
-    return Finding(Statement(text), "dependency", queries=[join_queries(queries)], is_negative=True)
-
-
-def _manifests_of_project(work: Work, texts: FileTexts, queries: list[str], notes: list[str]) -> list[Manifest]:
-    return [manifest for manifest in list_manifests(work, texts, notes, queries, PARTLY_READ) if manifest.rank <= 1]
+    return Finding(Statement(text), "dependency", queries=[manifests.query], is_negative=True)
 
 
 def _with_extras(manifests: Sequence[Manifest]) -> list[_Extras]:
@@ -187,34 +176,26 @@ def _read_extras(manifest: Manifest, prefix: str) -> _Extras:
     return extras
 
 
-def _state_empty(texts: FileTexts, extras: _Extras, name: str, queries: list[str], notes: list[str]) -> Finding:
-    manifest = extras.manifest
-    line = next(line for empty, line in extras.empty.items() if normalize(empty) == normalize(name))
-    proof = texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
-    text = f"{code(manifest.path)} defines the extra {code(name)} without packages"
-    return Finding(Statement(text, (proof,)), "dependencies", queries=[join_queries(queries)], notes=notes)
+def _state_extra(texts: FileTexts, extras: _Extras, name: str) -> Statement:
+    """State the packages of an extra that a manifest has, or that it lists none any more."""
+    manifest, items = extras.manifest, extras.find(name)
+    if items:
+        return _state_items(texts, manifest, items, f"for the extra {code(name)}")
+    lines = [line for empty, line in extras.empty.items() if normalize(empty) == normalize(name)]
+    proof = cite_lines(texts, manifest.target, manifest.path, lines[:1])
+    return Statement(f"{code(manifest.path)} defines the extra {code(name)} without packages", proof)
 
 
-def _list_names(
-    texts: FileTexts, extras: _Extras, queries: list[str], notes: list[str], beginning: str = ""
-) -> Finding:
+def _state_names(texts: FileTexts, extras: _Extras, beginning: str = "") -> Statement:
     manifest = extras.manifest
     names = [code(name) for name in extras.names]
     noun = "extra" if len(names) == 1 else "extras"
     text = f"{code(manifest.path)} defines {beginning}the {noun} {join_words(names)}"
     lines = sorted({*(item.line for items in extras.items.values() for item in items), *extras.empty.values()})
-    proofs = cite_lines(texts, manifest.target, manifest.path, lines)
-    return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+    return Statement(text, cite_lines(texts, manifest.target, manifest.path, lines))
 
 
-def _state_items(
-    texts: FileTexts,
-    manifest: Manifest,
-    items: Sequence[Requirement],
-    purpose: str,
-    queries: list[str],
-    notes: list[str],
-) -> Finding:
+def _state_items(texts: FileTexts, manifest: Manifest, items: Sequence[Requirement], purpose: str) -> Statement:
     packages = [
         code(f"{item.name}{item.version}" if not item.version[:1].isalnum() else f"{item.name} {item.version}")
         for item in items[:_MAX_LISTED]
@@ -222,19 +203,13 @@ def _state_items(
     among = ", among others:" if len(items) > _MAX_LISTED else ""
     text = f"{code(manifest.path)} lists{among} {join_words(packages)} {purpose}"
     lines = sorted({item.line for item in items})
-    proofs = cite_lines(texts, manifest.target, manifest.path, lines)
-    return Finding(Statement(text, proofs), "dependencies", queries=[join_queries(queries)], notes=notes)
+    return Statement(text, cite_lines(texts, manifest.target, manifest.path, lines))
 
 
-def _find_no_extra(
-    texts: FileTexts,
-    name: str,
-    manifests: Sequence[Manifest],
-    with_extras: Sequence[_Extras],
-    queries: list[str],
-    notes: list[str],
-) -> Finding | None:
-    """Return that a project has no extra of a name, with those that it has; None where one could be hidden."""
+def _state_no_extra(
+    work: Work, name: str, manifests: Sequence[Manifest], with_extras: Sequence[_Extras]
+) -> Statement | None:
+    """State that a project has no extra of a name, with those that it has; None where one could be hidden."""
     of_project = [
         manifest for manifest in manifests if manifest.path.endswith(("pyproject.toml", "setup.cfg", "setup.py"))
     ]
@@ -245,21 +220,21 @@ def _find_no_extra(
     is_dynamic = any(_MAY_ADD.match(line) for manifest in of_project for line in manifest.lines[:3_000])
     features = any(read_fields(manifest.path, manifest.lines, "features") for manifest in manifests)
     is_mentioned = any(
-        re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*=\s*(?:\[|$)", line[:500], re.IGNORECASE)
+        re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*=\s*(?:\[|$)", line[:MAX_LINE], re.IGNORECASE)
         for extras in with_extras
         for line in extras.manifest.lines
     )
-    if notes or is_program or features or is_mentioned:
+    if work.notes or is_program or features or is_mentioned:
         return None
     if not with_extras:
-        return None if is_dynamic else _state_none(texts, of_project, queries)
+        return None if is_dynamic else _state_none(work.texts, of_project)
     if len(with_extras) > 1 or _DATA.search(with_extras[0].manifest.path) is None:
         return None
-    return _list_names(texts, with_extras[0], queries, notes, f"no extra {code(name)}, only ")
+    return _state_names(work.texts, with_extras[0], f"no extra {code(name)}, only ")
 
 
-def _state_none(texts: FileTexts, manifests: Sequence[Manifest], queries: list[str]) -> Finding | None:
-    """Return that the only manifest of a project defines no extras; None if it isn't the standard one."""
+def _state_none(texts: FileTexts, manifests: Sequence[Manifest]) -> Statement | None:
+    """State that the only manifest of a project defines no extras; None if it isn't the standard one."""
     if len(manifests) != 1 or any("tool.poetry" in line for line in manifests[0].lines):
         return None
 
@@ -269,4 +244,4 @@ def _state_none(texts: FileTexts, manifests: Sequence[Manifest], queries: list[s
         return None
     proof = texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
     text = f"{code(manifest.path)} defines no extras"
-    return Finding(Statement(text, (proof,)), "dependencies", queries=[join_queries(queries)])
+    return Statement(text, (proof,))

@@ -34,14 +34,13 @@ def asks_for_lock(question: str) -> bool:
     return _OF_LOCK.search(question) is not None
 
 
-def find_locked(work: Work, name: str, notes: list[str], *, is_exact: bool = False) -> Finding | None:
+def find_locked(work: Work, name: str, *, is_exact: bool = False) -> Finding | None:
     """Return the versions of a package in the lock file of a question, or in the only one that has it.
 
     With `is_exact`, a yes-or-no question may get a "No" from the file that it names.
     """
-    texts = work.texts
     queries = make_queries(work, f"type:path file:{quote_value(LOCK_FILES)}")
-    rows = [row for row in run_searches(work, queries, notes) if row["path"] and not _NESTED.search(row["path"])]
+    rows = [row for row in run_searches(work, queries) if row["path"] and not _NESTED.search(row["path"])]
     match = _FILE.search(work.inquiry.question)
     if match is not None:
         file = match["file"].lower()
@@ -51,7 +50,7 @@ def find_locked(work: Work, name: str, notes: list[str], *, is_exact: bool = Fal
     entries: list[tuple[Target, str, list[LockedVersion]]] = []
     for row in rows[:_MAX_FILES]:
         target = work.inquiry.pins.of(row["repository"])
-        versions = read_locked(row["path"], texts.lines(target, row["path"]), name) if target is not None else []
+        versions = read_locked(row["path"], work.texts.lines(target, row["path"]), name) if target is not None else []
         if target is not None and versions:
             entries.append((target, row["path"], versions))
 
@@ -64,12 +63,14 @@ def find_locked(work: Work, name: str, notes: list[str], *, is_exact: bool = Fal
     if len(nearest) > 1:
         return None
 
-    statements = [_state(texts, *entry) for entry in entries]
+    statements = [_state(work.texts, *entry) for entry in entries]
     first = statements[0]
     if is_exact and asks_yes_or_no(work.inquiry.question):
         first = Statement(f"Yes: {first.text}", first.evidence)
 
-    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=notes, heading="Other lock files")
+    finding = Finding(
+        first, "dependency", queries=[join_queries(queries)], notes=work.notes, heading="Other lock files"
+    )
     finding.details = statements[1:]
     return finding
 

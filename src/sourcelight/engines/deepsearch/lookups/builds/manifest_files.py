@@ -1,9 +1,13 @@
-"""Find the manifests of the searched repositories, and those of one package among them."""
+"""Find the manifests of the searched repositories, choose those of one package, and state a line of one.
+
+`list_manifests` has all of them in the order of their importance: most look-ups of this room begin with it. A word of a
+question may then name a package, a directory or the repository (`select_manifests`, `manifests_of_word`).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,8 +17,8 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Statement, join_evidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.paths import PathRank, rank_of
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.manifests import (
     MANIFESTS,
     OTHER_MANIFESTS,
@@ -58,9 +62,9 @@ class Manifest:
         return read_requirements(self.path, self.lines)
 
     @property
-    def rank(self) -> int:
-        """0 for the manifests of the project; more for those of tests, examples, templates and vendored code."""
-        return max(rank_of(self.path), 2 if _TEST_DIRECTORY.search(self.path) is not None else 0)
+    def rank(self) -> PathRank:
+        """Its rank; manifests of tests, examples and templates are beside those of the project."""
+        return _rank_of_manifest(self.path)
 
     @property
     def directory(self) -> str:
@@ -77,36 +81,42 @@ class Manifest:
         return word in {normalize(name) for name in names if name} or normalize(self.path) == word
 
 
-def list_manifests(
-    work: Work, texts: FileTexts, notes: list[str], queries: list[str], further_files: str = ""
-) -> Iterator[Manifest]:
-    """Yield the manifests of each repository: those at the top first, lists of requirements behind other manifests.
+@dataclass(frozen=True, slots=True)
+class ManifestList:
+    """Manifests, the most important one of each repository first, and the searches that find them."""
+
+    manifests: list[Manifest]
+    query: str
+
+    @property
+    def of_project(self) -> list[Manifest]:
+        """Those of the project itself, rather than of its tests and examples."""
+        return [manifest for manifest in self.manifests if manifest.rank.is_of_project]
+
+
+def list_manifests(work: Work, further_files: str = "", *, own_first: bool = False) -> ManifestList:
+    """List the manifests of each repository: those at the top first, lists of requirements behind other manifests.
 
     Parameters
     ----------
-    work
-        The question, with the repositories that it is about.
-    texts
-        Reads the manifests.
-    notes
-        Gets a sentence about each manifest that wasn't read.
-    queries
-        Gets the searches that were run, for the reader to repeat.
     further_files
         An expression for names of further files; empty for none.
+    own_first
+        Put the package that is named like its repository before others, unless a manifest at the top has that name, or
+        names a package while no manifest below has that name.
     """
     pattern = f"{MANIFESTS}|{further_files}" if further_files else MANIFESTS
-    searches = make_queries(work, f"type:path file:{quote_value(pattern)}")
-    queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["path"]]
+    queries = make_queries(work, f"type:path file:{quote_value(pattern)}")
+    rows = [row for row in run_searches(work, queries) if row["path"]]
     rows.sort(key=lambda row: (row["repository"], _place_in_order(row["path"])))
-    for row in rows[:_MAX_MANIFESTS]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None:
-            yield Manifest(target, row["path"], texts.lines(target, row["path"]))
-
     if len(rows) > _MAX_MANIFESTS:
-        notes.append(f"Only the first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
+        work.notes.append(f"Only the first {_MAX_MANIFESTS} of {len(rows):,} manifests were read.")
+    manifests = [
+        Manifest(target, row["path"], work.texts.lines(target, row["path"]))
+        for row in rows[:_MAX_MANIFESTS]
+        if (target := work.inquiry.pins.of(row["repository"])) is not None
+    ]
+    return ManifestList(_own_first(work, manifests) if own_first else manifests, join_queries(queries))
 
 
 def cite_lines(texts: FileTexts, target: Target, path: str, lines: Iterable[int]) -> tuple[FileEvidence, ...]:
@@ -121,9 +131,12 @@ def asks_yes_or_no(question: str) -> bool:
 
 def _place_in_order(path: str) -> tuple[Any, ...]:
     """Return the key by which the manifests of a repository are ordered: the most important one first."""
-    is_lesser = rank_of(path) > 1 or _TEST_DIRECTORY.search(path) is not None
-    depth = path.count("/")
-    return is_lesser, depth, requirements_rank(path), _negated_version(path), path
+    is_of_project = _rank_of_manifest(path).is_of_project
+    return not is_of_project, path.count("/"), requirements_rank(path), _negated_version(path), path
+
+
+def _rank_of_manifest(path: str) -> PathRank:
+    return max(rank_of(path), PathRank.BESIDE) if _TEST_DIRECTORY.search(path) is not None else rank_of(path)
 
 
 def _negated_version(path: str) -> list[int]:
@@ -133,9 +146,9 @@ def _negated_version(path: str) -> list[int]:
     return [-int(number) for number in re.findall(r"\d{1,9}", path)]
 
 
-def unread_manifests(work: Work, notes: list[str]) -> list[dict[str, Any]]:
+def unread_manifests(work: Work) -> list[dict[str, Any]]:
     """Return the rows of manifests in formats that are read in part or not at all, which may list anything."""
-    return run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"), notes)
+    return run_searches(work, make_queries(work, f"type:path file:{quote_value(OTHER_MANIFESTS)}"))
 
 
 def select_manifests(work: Work, manifests: list[Manifest], owner: str) -> list[Manifest] | None:
@@ -164,7 +177,7 @@ def manifests_of_word(work: Work, manifests: list[Manifest], word: str) -> list[
     matches = [
         manifest
         for manifest in manifests
-        if manifest.rank <= 1
+        if manifest.rank.is_of_project
         and any(
             normalize(name).endswith(ending)
             for name in (manifest.name.rpartition("/")[2], manifest.directory.rpartition("/")[2])
@@ -190,19 +203,15 @@ def is_own(work: Work, manifest: Manifest) -> bool:
     return is_repository(work, manifest.name) or is_repository(work, manifest.directory.rpartition("/")[2])
 
 
-def own_first(work: Work, manifests: list[Manifest]) -> list[Manifest]:
-    """Put the manifests of the package that is named like its repository first, and keep the order of the others.
-
-    Nothing moves if a manifest at the top has that name, or names a package while no manifest below has that name.
-    """
+def _own_first(work: Work, manifests: list[Manifest]) -> list[Manifest]:
     tops = [manifest for manifest in manifests if not manifest.directory]
     has_member = any(is_repository(work, manifest.name) for manifest in manifests if manifest.directory)
     if any(manifest.name and (not has_member or is_repository(work, manifest.name)) for manifest in tops):
         return manifests
-    return sorted(manifests, key=lambda manifest: (manifest.rank > 1, not is_own(work, manifest)))
+    return sorted(manifests, key=lambda manifest: (not manifest.rank.is_of_project, not is_own(work, manifest)))
 
 
-def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirement: Requirement) -> Statement:
+def state_requirement(work: Work, manifest: Manifest, requirement: Requirement) -> Statement:
     """State what one line of a manifest lists: the package as its registry writes it, its version and its list."""
     path = manifest.path
     condition = f"under the condition {code(requirement.condition)}" if requirement.condition else ""
@@ -212,7 +221,7 @@ def state_requirement(work: Work, texts: FileTexts, manifest: Manifest, requirem
     repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
     text = f"{code(path)}{repository_text} lists {_version_text(manifest, requirement)}{group}"
     numbers = [requirement.line, *([requirement.version_line] if requirement.version_line else [])]
-    lines = [texts.evidence(manifest.target, path, number, number, "read", score=1.0) for number in numbers]
+    lines = [work.texts.evidence(manifest.target, path, number, number, "read", score=1.0) for number in numbers]
     return Statement(text, tuple(lines))
 
 

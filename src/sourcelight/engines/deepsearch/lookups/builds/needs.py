@@ -1,4 +1,8 @@
-"""Needs of a project beside its lists: packages of one system, modules of its own, packages of a purpose."""
+"""Needs of a project beside its lists: packages of one system, modules of its own, packages of a purpose.
+
+Only manifests of the project itself count. Packages of one system have a condition that no other system fulfills.
+Packages of a purpose, such as tests, are known by their names, so that an answer says that others aren't listed.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,18 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
+    ManifestList,
     cite_lines,
     is_own,
     list_manifests,
     manifests_of_word,
-    own_first,
     state_requirement,
 )
 from sourcelight.engines.deepsearch.lookups.manifests import (
     BY_NAME,
+    MAX_LINE,
     PARTLY_READ,
     PLATFORM,
     PLUGIN,
@@ -80,29 +84,22 @@ _SYSTEMS: Mapping[str, re.Pattern[str]] = {
 """Conditions that only one system fulfills; with "not" or another system beside it, a condition isn't among them."""
 
 
-def find_need(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def find_need(lookup: Lookup, work: Work) -> Finding | None:
     """Return what is needed on one system alone, from the project itself, or the newest version that is named."""
     if len(work.inquiry.pins) > 1:
         return None
-    return _FINDERS[lookup.symbol_kind](lookup, work, notes)
+    return _FINDERS[lookup.symbol_kind](lookup, work)
 
 
-def _manifests(
-    lookup: Lookup, work: Work, texts: FileTexts, queries: list[str], notes: list[str]
-) -> tuple[list[Manifest], list[Manifest]]:
-    """Return all manifests of the project itself, and those among them that the question names; all for no name."""
-    every = [
-        manifest
-        for manifest in own_first(work, list(list_manifests(work, texts, notes, queries, PARTLY_READ)))
-        if manifest.rank <= 1
-    ]
-    return every, manifests_of_word(work, every, lookup.owner)
+def _manifests(lookup: Lookup, work: Work) -> tuple[ManifestList, list[Manifest]]:
+    """Return all manifests, and those of the project itself that the question names; all of these for no name."""
+    every = list_manifests(work, PARTLY_READ, own_first=True)
+    return every, manifests_of_word(work, every.of_project, lookup.owner)
 
 
-def _list_of_system(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _list_of_system(lookup: Lookup, work: Work) -> Finding | None:
     """List what manifests need on one system alone."""
-    texts, queries = work.texts, list[str]()
-    _, manifests = _manifests(lookup, work, texts, queries, notes)
+    every, manifests = _manifests(lookup, work)
     pattern = _SYSTEMS[lookup.name]
     always = {
         normalize(item.name) for manifest in manifests for item in _requirements(manifest) if not _has(item, pattern)
@@ -114,17 +111,17 @@ def _list_of_system(lookup: Lookup, work: Work, notes: list[str]) -> Finding | N
         )
         for manifest in manifests
     ]
-    statements = [_state(texts, manifest, entries) for manifest, entries in lists if entries]
+    statements = [_state(work.texts, manifest, entries) for manifest, entries in lists if entries]
     if not statements or len(statements) > _MAX_MANIFESTS:
         return None
 
     text = "; ".join(statement.text for statement in statements)
     evidence = tuple(item for statement in statements for item in statement.evidence)
-    finding = Finding(Statement(text, evidence), "dependencies", queries=[join_queries(queries)], notes=notes)
+    finding = Finding(Statement(text, evidence), "dependencies", queries=[every.query], notes=work.notes)
     finding.heading = "Full list"
-    finding.details = [
-        state_requirement(work, texts, manifest, entry) for manifest, entries in lists for entry in entries
-    ][:MAX_DETAILS]
+    finding.details = [state_requirement(work, manifest, entry) for manifest, entries in lists for entry in entries][
+        :MAX_DETAILS
+    ]
     finding.method.append("Lists what manifests have under a condition that only this system fulfills.")
     return finding
 
@@ -169,17 +166,15 @@ _PROJECTS = re.compile(
 )
 """A project of the same build of Gradle."""
 _REFERENCE = re.compile(r"<ProjectReference\s[^>]{0,40}Include\s*=\s*\"(?P<path>[^\"]{1,200})\"")
-_MAX_LINE = 500
 
 
-def _list_internal(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _list_internal(lookup: Lookup, work: Work) -> Finding | None:
     """List the modules of the same repository that one module needs."""
-    texts, queries = work.texts, list[str]()
-    every, manifests = _manifests(lookup, work, texts, queries, notes)
+    every, manifests = _manifests(lookup, work)
     if not lookup.owner or len({manifest.directory for manifest in manifests}) != 1:
         return None
 
-    names = {normalize(manifest.name.rpartition("/")[2]) for manifest in every if manifest.name}
+    names = {normalize(manifest.name.rpartition("/")[2]) for manifest in every.of_project if manifest.name}
     for manifest in manifests:
         own_name = normalize(manifest.name.rpartition("/")[2])
         entries = dict[str, int]()
@@ -195,8 +190,8 @@ def _list_internal(lookup: Lookup, work: Work, notes: list[str]) -> Finding | No
         text += f", and for tests {join_words([code(name) for name in [*tests][:_MAX_LISTED]])}" if tests else ""
         if len(entries) > _MAX_LISTED or len(tests) > _MAX_LISTED:
             return None
-        lines = cite_lines(texts, manifest.target, manifest.path, sorted({*entries.values(), *tests.values()}))
-        finding = Finding(Statement(text, lines), "dependencies", queries=[join_queries(queries)], notes=notes)
+        lines = cite_lines(work.texts, manifest.target, manifest.path, sorted({*entries.values(), *tests.values()}))
+        finding = Finding(Statement(text, lines), "dependencies", queries=[every.query], notes=work.notes)
         finding.method.append("Lists names that other manifests of the repository have, or paths of the build.")
         return finding
 
@@ -207,7 +202,7 @@ def _internal_of(manifest: Manifest, names: frozenset[str] | set[str]) -> Iterat
     """Yield the modules of the repository that a manifest lists, each with its line and whether only tests need it."""
     if manifest.path.endswith((".gradle", ".gradle.kts", "proj")):
         for number, line in enumerate(manifest.lines, 1):
-            text = line[:_MAX_LINE]
+            text = line[:MAX_LINE]
             project = None if text.lstrip().startswith(("//", "*", "/*")) else _PROJECTS.search(text)
             if project is not None:
                 is_test = "test" in project["call"].lower()
@@ -227,27 +222,26 @@ def _internal_of(manifest: Manifest, names: frozenset[str] | set[str]) -> Iterat
 _CLASSIFIER = re.compile(r"[\"']?\s*Programming Language :: Python :: (?P<major>\d)\.(?P<minor>\d{1,3})\s*[\"']?,?\s*$")
 
 
-def _find_newest(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _find_newest(lookup: Lookup, work: Work) -> Finding | None:
     """Return the newest version of Python among the classifiers of a package: nothing else says what it supports."""
     if lookup.name != "python":
         return None
 
-    texts, queries = work.texts, list[str]()
-    _, manifests = _manifests(lookup, work, texts, queries, notes)
+    every, manifests = _manifests(lookup, work)
     for manifest in manifests:
         if not manifest.path.endswith(("pyproject.toml", "setup.cfg", "setup.py")):
             continue
         versions = {
             (int(match["major"]), int(match["minor"])): number
             for number, line in enumerate(manifest.lines, 1)
-            if (match := _CLASSIFIER.match(line[:_MAX_LINE].strip())) is not None
+            if (match := _CLASSIFIER.match(line[:MAX_LINE].strip())) is not None
         }
         if versions:
             major, minor = max(versions)
-            lines = cite_lines(texts, manifest.target, manifest.path, [versions[major, minor]])
+            lines = cite_lines(work.texts, manifest.target, manifest.path, [versions[major, minor]])
             newest = code(f"Programming Language :: Python :: {major}.{minor}")
             text = f"{code(manifest.path)} lists {newest} as the newest classifier of Python"
-            return Finding(Statement(text, lines), "runtime", queries=[join_queries(queries)], notes=notes)
+            return Finding(Statement(text, lines), "runtime", queries=[every.query], notes=work.notes)
 
     return None
 
@@ -255,10 +249,9 @@ def _find_newest(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None
 _MAX_OF_PURPOSE = 4
 
 
-def _find_by_purpose(lookup: Lookup, work: Work, notes: list[str]) -> Finding | None:
+def _find_by_purpose(lookup: Lookup, work: Work) -> Finding | None:
     """List the well-known packages of a purpose that the project lists; those always needed before others."""
-    texts, queries = work.texts, list[str]()
-    _, manifests = _manifests(lookup, work, texts, queries, notes)
+    every, manifests = _manifests(lookup, work)
     names_of_purpose = WELL_KNOWN[lookup.name]
     matches = [
         (manifest, item)
@@ -281,16 +274,16 @@ def _find_by_purpose(lookup: Lookup, work: Work, notes: list[str]) -> Finding | 
     if len(distinct) > _MAX_OF_PURPOSE:
         return None
 
-    statements = [state_requirement(work, texts, first, item) for item in distinct]
+    statements = [state_requirement(work, first, item) for item in distinct]
     head, *further = statements
     lead = f"{code(first.path)} lists "
     text = join_words([head.text, *(statement.text.removeprefix(lead) for statement in further)])
     evidence = tuple(item for statement in statements for item in statement.evidence)
-    finding = Finding(Statement(text, evidence), "dependency", queries=[join_queries(queries)], notes=notes)
+    finding = Finding(Statement(text, evidence), "dependency", queries=[every.query], notes=work.notes)
     finding.heading = "Other lists"
-    finding.details = [
-        state_requirement(work, texts, manifest, item) for manifest, item in matches if item not in distinct
-    ][:MAX_DETAILS]
+    finding.details = [state_requirement(work, manifest, item) for manifest, item in matches if item not in distinct][
+        :MAX_DETAILS
+    ]
     finding.method.append("Packages are chosen by well-known names of this purpose; others aren't listed.")
     return finding
 
@@ -303,7 +296,7 @@ def _names_of(name: str) -> Iterator[str]:
     yield from (name.lower() for name in names)
 
 
-_FINDERS: Mapping[str, Callable[[Lookup, Work, list[str]], Finding | None]] = {
+_FINDERS: Mapping[str, Callable[[Lookup, Work], Finding | None]] = {
     "system": _list_of_system,
     "internal": _list_internal,
     "newest": _find_newest,

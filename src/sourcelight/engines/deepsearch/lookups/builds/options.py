@@ -1,4 +1,8 @@
-"""Defaults of options that build files declare: CMake, Meson, Cabal, Terraform, charts, Dockerfiles, Makefiles."""
+"""Defaults of options that build files declare: CMake, Meson, Cabal, Terraform, charts, Dockerfiles, Makefiles.
+
+Each format has a reader that yields the defaults of a name with their lines. If the files of a project give several
+defaults, nothing tells which is meant, and none is stated.
+"""
 
 from __future__ import annotations
 
@@ -23,23 +27,22 @@ _MAX_FILES, _MAX_CALL, _MAX_BLOCK, _MAX_VALUE = 40, 12, 60, 120
 _ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|([^\s()\"]+)")
 
 
-def find_option(work: Work, name: str, owner: str, queries: list[str], notes: list[str]) -> Finding | None:
+def find_option(work: Work, name: str, owner: str, queries: list[str]) -> Finding | None:
     """Return the default of an option that build files declare; None if they declare none, or several defaults."""
     if re.fullmatch(r"[A-Za-z][\w.-]*", name) is None:
         return None
 
-    texts = work.texts
     key = name.rpartition(".")[2]
     searches = make_queries(work, f"case:yes type:file file:{quote_value(_FILES)} /\\b{escape_regexp(key)}\\b/")
     queries += searches
-    paths = {(row["repository"], row["path"]): None for row in run_searches(work, searches, notes)}
+    paths = {(row["repository"], row["path"]): None for row in run_searches(work, searches)}
     defaults: list[tuple[str, FileEvidence]] = []
     for repository, path in sorted(paths, key=lambda item: (item[1].count("/"), item[1]))[:_MAX_FILES]:
         target = work.inquiry.pins.of(repository)
-        if target is None or rank_of(path) > 1 or not _is_of(work, path, owner):
+        if target is None or not rank_of(path).is_of_project or not _is_of(work, path, owner):
             continue
-        for value, start, end in _defaults_in(path, without_comments(path, texts.lines(target, path)), name):
-            defaults.append((value, texts.evidence(target, path, start, end, "definition", 1.0, (name,))))
+        for value, start, end in _defaults_in(path, without_comments(path, work.texts.lines(target, path)), name):
+            defaults.append((value, work.texts.evidence(target, path, start, end, "definition", 1.0, (name,))))
 
     if not defaults or len({value for value, _ in defaults}) > 1 or len(work.inquiry.pins) > 1:
         return None
@@ -48,7 +51,7 @@ def find_option(work: Work, name: str, owner: str, queries: list[str], notes: li
     location = f"{code(evidence.path)}, line {evidence.begin_line:,}"
     text = f"The default of {code(name)} is {code(value[:_MAX_VALUE])}, in {location}"
     return Finding(
-        Statement(text, (evidence,)), "value", quotes=[evidence], queries=[join_queries(queries)], notes=notes
+        Statement(text, (evidence,)), "value", quotes=[evidence], queries=[join_queries(queries)], notes=work.notes
     )
 
 

@@ -13,11 +13,16 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import Manifest, state_requirement
-from sourcelight.engines.deepsearch.lookups.manifests import Requirement, is_called, lists_by_reference, normalize
+from sourcelight.engines.deepsearch.lookups.manifests import (
+    MAX_LINE,
+    Requirement,
+    is_called,
+    lists_by_reference,
+    normalize,
+)
 
 _VARIABLE = re.compile(r"\$\{?\(?([\w.-]+)\)?\}?")
 _NAME_OF_CODE = re.compile(r"^([A-Za-z_][\w.]*)$")
@@ -88,53 +93,45 @@ def _words_of(line: PackageLine) -> set[str]:
 
 
 def state_package_line(
-    work: Work,
-    texts: FileTexts,
-    match: PackageLine,
-    all_matches: Sequence[PackageLine],
-    queries: list[str],
-    notes: list[str],
-) -> Statement:
-    """State what a line lists, with the line that has its version if that is another one."""
-    statement = state_requirement(work, texts, match.manifest, match.requirement)
+    work: Work, match: PackageLine, all_matches: Sequence[PackageLine]
+) -> tuple[Statement, list[str]]:
+    """State what a line lists, with the line that has its version if that is another one, and the searches for it."""
+    statement = state_requirement(work, match.manifest, match.requirement)
     version = match.requirement.version
     if not version:
-        above = next(
-            (
-                other
-                for other in all_matches
-                if other.requirement.version
-                and other.manifest.target is match.manifest.target
-                and other.manifest.directory != match.manifest.directory
-                and is_above(other.manifest.path, match.manifest.path)
-            ),
-            None,
-        )
+        above = next((other for other in all_matches if _gives_version(other, match)), None)
         if above is None:
-            return statement
+            return statement, []
 
         line = above.requirement.line
-        evidence = texts.evidence(above.manifest.target, above.manifest.path, line, line, "read", 1.0)
+        evidence = work.texts.evidence(above.manifest.target, above.manifest.path, line, line, "read", 1.0)
         text = f"{statement.text}; {code(above.manifest.path)} gives the version {code(above.requirement.version)}"
-        return Statement(text, (*statement.evidence, evidence))
+        return Statement(text, (*statement.evidence, evidence)), []
 
     of_code = _NAME_OF_CODE if match.manifest.path.endswith((".sbt", ".mill", ".sc")) else _VARIABLE
     variable = of_code.search(version)
     if variable is None:
-        return statement
+        return statement, []
 
-    assigned = _find_variable(work, texts, match.manifest, variable[1], queries, notes)
-    if assigned is None:
-        return statement
+    values, queries = _find_values(work, match.manifest, variable[1])
+    if len(values) != 1:
+        return statement, queries
+    value, value_line = values.popitem()
+    return Statement(f"{statement.text}, which is set to {code(value)}", (*statement.evidence, value_line)), queries
 
-    value, value_line = assigned
-    return Statement(f"{statement.text}, which is set to {code(value)}", (*statement.evidence, value_line))
+
+def _gives_version(other: PackageLine, match: PackageLine) -> bool:
+    """Return whether a line of a manifest in a directory above has the version of a package that a line lists."""
+    return (
+        bool(other.requirement.version)
+        and other.manifest.target is match.manifest.target
+        and other.manifest.directory != match.manifest.directory
+        and is_above(other.manifest.path, match.manifest.path)
+    )
 
 
-def _find_variable(
-    work: Work, texts: FileTexts, manifest: Manifest, name: str, queries: list[str], notes: list[str]
-) -> tuple[str, FileEvidence] | None:
-    """Return the only value that build files of a repository give a variable, and the line that has it."""
+def _find_values(work: Work, manifest: Manifest, name: str) -> tuple[dict[str, FileEvidence], list[str]]:
+    """Return the values that build files of a repository give a variable, each with its line, and the searches."""
     tail = name.rpartition(".")[2]
     if manifest.path.endswith(("pom.xml", "proj", ".props", ".targets")):
         pattern = rf"<{escape_regexp(name)}>[^<$]+<\/"
@@ -145,17 +142,16 @@ def _find_variable(
         expression = re.compile(rf"\b{re.escape(tail)}[\"']?\s*[:=]\s*[\"']?([\d][\w.+-]*)[\"']?")
         files = r"\.(gradle|kts|properties|sbt|mill|sc)$|\.versions\.toml$|^project/[\w.-]+\.scala$"
 
-    searches = make_queries(work, f"case:yes type:file file:{quote_value(files)} /{pattern}/")
-    queries += searches
+    queries = make_queries(work, f"case:yes type:file file:{quote_value(files)} /{pattern}/")
     values: dict[str, FileEvidence] = {}
-    for row in run_searches(work, searches, notes)[:_MAX_SET]:
-        match = expression.search((row["line"] or "")[:500])
+    for row in run_searches(work, queries)[:_MAX_SET]:
+        match = expression.search((row["line"] or "")[:MAX_LINE])
         if row["type"] == "content" and match is not None and row["repository"] == manifest.target.repository.name:
             number = row["line_number"]
-            evidence = texts.evidence(manifest.target, row["path"], number, number, "read", 1.0)
+            evidence = work.texts.evidence(manifest.target, row["path"], number, number, "read", 1.0)
             values.setdefault(match[1].strip(), evidence)
 
-    return next(iter(values.items())) if len(values) == 1 else None
+    return values, queries
 
 
 def is_above(path: str, manifest: str) -> bool:

@@ -1,4 +1,7 @@
-"""Values of keys in files of configuration, and base images of containers."""
+"""Values of keys in files of configuration, and base images of containers.
+
+The files nearest to the top count. A key is stated only if they give it one value, which ends on its line.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.definitions.branches import condition_text
-from sourcelight.engines.deepsearch.lookups.manifests import normalize
+from sourcelight.engines.deepsearch.lookups.manifests import MAX_LINE, normalize
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
@@ -27,10 +30,10 @@ _LOCKS = re.compile(r"(?:^|/)(?:[\w.-]*lock[\w.-]*|npm-shrinkwrap\.json)$", re.I
 _DOCKERFILES = r"(^|/)(Dockerfile|Containerfile)$"
 _WORKFLOW = re.compile(r"(?P<name>[\w.-]+)(?: github)? (?:workflow|action)", re.IGNORECASE)
 _OPENED = ("[", "{", "(", "\\", ",", "|", ">")
-_MAX_VALUE, _MAX_ROWS, _MAX_LINE = 160, 200, 500
+_MAX_VALUE, _MAX_ROWS = 160, 200
 
 
-def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | None:
+def find_key(work: Work, key: str, owner: str) -> Finding | None:
     """Return the only value that files of configuration nearest to the top give a key; None for none or several.
 
     With an `owner`, files count that are in a directory of this name or are called so; that of "test workflow" is
@@ -47,7 +50,7 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
 
     quoted = f"[\"']?{escape_regexp(simple)}[\"']?"
     queries = make_queries(work, f"case:yes type:file file:{quote_value(_FILES)} /{quoted}\\s*(:|=|\\s\\d)/")
-    rows = [row for row in run_searches(work, queries, notes)[:_MAX_ROWS] if _is_setting(work, row, owner)]
+    rows = [row for row in run_searches(work, queries)[:_MAX_ROWS] if _is_setting(work, row, owner)]
     # A step that takes the value of a matrix gives none.
     of_matrix = re.compile(rf"\$\{{\{{\s*matrix\.{re.escape(simple)}\s*\}}\}}")
     entries = [(value, row) for value, row in _values_of(rows, simple) if not of_matrix.fullmatch(value)]
@@ -62,22 +65,21 @@ def find_key(work: Work, key: str, owner: str, notes: list[str]) -> Finding | No
         return None
 
     value, row = nearest[0]
-    texts = work.texts
-    evidence, target = row_evidence(work, texts, row, "read", 1.0), work.inquiry.pins.of(row["repository"])
+    evidence, target = row_evidence(work, row, "read", 1.0), work.inquiry.pins.of(row["repository"])
     if evidence is None:
         return None
 
     text = f"{code(simple)} is set to {code(value[:_MAX_VALUE])} in {code(row['path'])}, line {row['line_number']:,}"
-    condition = condition_text(texts.lines(target, row["path"]), row["line_number"], row["path"]) if target else ""
+    condition = condition_text(work.texts.lines(target, row["path"]), row["line_number"], row["path"]) if target else ""
     text += f"; {condition}" if condition else ""
     other_paths = {other["path"] for other_value, other in entries if other_value != value}
     text += "; blocks in the file set it, too" if row["path"] in other_paths else ""
     text += "; files in directories below set it, too" if other_paths - {row["path"]} else ""
-    finding = Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=notes)
+    finding = Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=work.notes)
     finding.heading = "Other files"
 
     for other_value, other_row in entries[:MAX_DETAILS]:
-        proof = row_evidence(work, texts, other_row, "read", 1.0)
+        proof = row_evidence(work, other_row, "read", 1.0)
         if other_row is not row and proof is not None:
             location = f"{code(other_row['path'])}, line {other_row['line_number']:,}"
             finding.details.append(Statement(f"{code(other_value[:_MAX_VALUE])} in {location}", (proof,)))
@@ -95,7 +97,7 @@ _VERSION_KEY = re.compile(
 )
 
 
-def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | None:
+def find_version_key(work: Work, package: str) -> Finding | None:
     """Return the version that a key named after a package has in files of Gradle and sbt; None for none or several.
 
     The key ``kotlinxBenchmarkVersion`` is that of kotlinx-benchmark. The prefix may be left out.
@@ -103,16 +105,15 @@ def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | No
     words = [part.lower() for part in parts_of(package)]
     queries = make_queries(work, f'case:yes type:file file:{quote_value(_VERSION_FILES)} /=\\s*"?\\d/')
     statements: dict[str, Statement] = {}
-    texts = work.texts
-    for row in run_searches(work, queries, notes)[:_MAX_ROWS]:
-        match = _VERSION_KEY.match((row["line"] or "")[:_MAX_LINE])
-        if match is None or rank_of(row["path"]) > 1:
+    for row in run_searches(work, queries)[:_MAX_ROWS]:
+        match = _VERSION_KEY.match((row["line"] or "")[:MAX_LINE])
+        if match is None or not rank_of(row["path"]).is_of_project:
             continue
 
         key_words = [part.lower() for part in parts_of(match["key"])]
         key_words = [word for word in key_words if word not in {"version", "versions", "v"}]
         is_named = "".join(key_words) == "".join(words) or (words[:1] == ["kotlinx"] and key_words == words[1:])
-        evidence = row_evidence(work, texts, row, "read", 1.0) if is_named and key_words else None
+        evidence = row_evidence(work, row, "read", 1.0) if is_named and key_words else None
         if evidence is not None:
             location = f"{code(row['path'])}, line {row['line_number']:,}"
             text = f"{code(match['key'])} is set to {code(match['version'])} in {location}"
@@ -120,13 +121,13 @@ def find_version_key(work: Work, package: str, notes: list[str]) -> Finding | No
 
     if len(statements) != 1:
         return None
-    return Finding(next(iter(statements.values())), "configured", queries=[join_queries(queries)], notes=notes)
+    return Finding(next(iter(statements.values())), "configured", queries=[join_queries(queries)], notes=work.notes)
 
 
 def _is_setting(work: Work, row: Mapping[str, Any], owner: str) -> bool:
     """Return whether a row is a line of a project's configuration, rather than of a lock file, a secret or a test."""
     path = row["path"] or ""
-    is_own = rank_of(path) <= 1 and not _LOCKS.search(path) and not is_hidden_file(path)
+    is_own = rank_of(path).is_of_project and not _LOCKS.search(path) and not is_hidden_file(path)
     return row["type"] == "content" and is_own and _is_of(work, path, owner)
 
 
@@ -156,16 +157,15 @@ def _is_of(work: Work, path: str, owner: str) -> bool:
     return normalize(owner) in names
 
 
-def find_base_image(work: Work, name: str, notes: list[str], file: str = "") -> Finding | None:
+def find_base_image(work: Work, name: str, file: str = "") -> Finding | None:
     """Return the images that a file, or the only Dockerfile nearest to the top, builds from.
 
     With the `name` of an image, such as ``alpine``, None unless one of them is called so.
     """
-    texts = work.texts
     pattern = f"^{escape_regexp(file)}$" if file else _DOCKERFILES
     queries = make_queries(work, f"type:path file:{quote_value(pattern)}")
-    rows = [row for row in run_searches(work, queries, notes) if row["path"]]
-    paths = rows if file else [row for row in rows if rank_of(row["path"]) <= 1]
+    rows = [row for row in run_searches(work, queries) if row["path"]]
+    paths = rows if file else [row for row in rows if rank_of(row["path"]).is_of_project]
     if not paths or len(work.inquiry.pins) > 1:
         return None
 
@@ -178,11 +178,11 @@ def find_base_image(work: Work, name: str, notes: list[str], file: str = "") -> 
     path = nearest[0]["path"]
     stages: set[str] = set()
     images: dict[str, FileEvidence] = {}
-    for number, line in enumerate(texts.lines(target, path), 1):
-        match = re.match(r"FROM\s+(?:--\w+=\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*$", line[:500], re.IGNORECASE)
+    for number, line in enumerate(work.texts.lines(target, path), 1):
+        match = re.match(r"FROM\s+(?:--\w+=\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*$", line[:MAX_LINE], re.IGNORECASE)
         if match is not None:
             if match[1].lower() not in stages:
-                images.setdefault(match[1], texts.evidence(target, path, number, number, "read", 1.0))
+                images.setdefault(match[1], work.texts.evidence(target, path, number, number, "read", 1.0))
             stages |= {match[2].lower()} if match[2] else set()
 
     names = {re.split(r"[:@]", image.rpartition("/")[2])[0].lower() for image in images}
@@ -190,4 +190,4 @@ def find_base_image(work: Work, name: str, notes: list[str], file: str = "") -> 
         return None
 
     text = f"{code(path)} builds from {join_words([code(image) for image in images])}"
-    return Finding(Statement(text, tuple(images.values())), "field", queries=[join_queries(queries)], notes=notes)
+    return Finding(Statement(text, tuple(images.values())), "field", queries=[join_queries(queries)], notes=work.notes)

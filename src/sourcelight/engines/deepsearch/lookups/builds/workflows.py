@@ -1,4 +1,8 @@
-"""Versions and systems that the workflows of continuous integration list in their matrices."""
+"""Versions and systems that the workflows of continuous integration list in their matrices.
+
+Matrices are read by their indentation, without what they exclude. A list that an expression makes while the workflow
+runs can't be read: nothing is stated of its file.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.manifests import MAX_LINE
 
 WORKFLOWS = r"^(\.github/workflows/[^/]+|\.gitlab-ci|\.travis|azure-pipelines[\w.-]*|\.circleci/config)\.ya?ml$"
 """Regular expression for paths of workflows."""
@@ -19,7 +24,7 @@ _KEYS = {
     "operating systems": "os", "operating system": "os", "oses": "os", "platforms": "os", "platform": "os",
 }  # fmt: skip
 _FURTHER_KEYS = {"java": "jdk", "python": "py", "rust": "toolchain", "dotnet": "sdk"}
-MAX_FILES, MAX_LINES, MAX_LINE = 30, 2_000, 500
+MAX_FILES, MAX_LINES = 30, 2_000
 _MAX_VALUES, _MAX_NAMED = 24, 3
 _OF_TESTS = re.compile(r"test|ci|build|check|main", re.IGNORECASE)
 
@@ -33,24 +38,23 @@ class _MatrixValue:
     line: int
 
 
-def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | None:
+def find_tested_versions(work: Work, name: str) -> Finding | None:
     """Return the versions of a language, or the systems for `os`, that matrices of workflows list; None for none.
 
     A list that an expression makes while the workflow runs can't be read, so nothing is stated of its file.
     """
-    texts = work.texts
     key = _KEYS.get(name.lower(), name.lower())
     keys = [re.escape(word) for word in (key, _FURTHER_KEYS.get(key, "")) if word]
     key_pattern = rf"(?:{'|'.join(keys)})(?:[_-]?versions?|s)?"
     pattern = re.compile(rf"(?<![\w-])[\"']?({key_pattern})[\"']?\s*:\s*(.*)$", re.IGNORECASE)
     queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
     lists: list[tuple[str, list[_MatrixValue], tuple[FileEvidence, ...]]] = []
-    for row in run_searches(work, queries, notes)[:MAX_FILES]:
+    for row in run_searches(work, queries)[:MAX_FILES]:
         target = work.inquiry.pins.of(row["repository"])
         if target is None or not row["path"]:
             continue
 
-        lines = texts.lines(target, row["path"])[:MAX_LINES]
+        lines = work.texts.lines(target, row["path"])[:MAX_LINES]
         entries = list(_of_matrices(lines, pattern, is_travis=row["path"].startswith(".travis")))
 
         # `matrix.os || 'ubuntu-latest'` has a value that no matrix lists.
@@ -58,7 +62,7 @@ def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | N
         if entries and not has_fallback and not any("${{" in entry.value for entry in entries):
             path = row["path"]
             numbers = sorted({entry.line for entry in entries})
-            proofs = [texts.evidence(target, path, number, number, "read", 1.0) for number in numbers]
+            proofs = [work.texts.evidence(target, path, number, number, "read", 1.0) for number in numbers]
             lists.append((path, entries, join_evidence(proofs)))
 
     if not lists or len(work.inquiry.pins) > 1:
@@ -68,7 +72,7 @@ def find_tested_versions(work: Work, name: str, notes: list[str]) -> Finding | N
     parts = [f"{code(path)} has the matrix {_values_text(entries)}" for path, entries, _ in lists[:_MAX_NAMED]]
     text = "; ".join(parts) + ("; other workflows have one, too" if len(lists) > _MAX_NAMED else "")
     evidence = tuple(item for *_, items in lists[:_MAX_NAMED] for item in items)
-    return Finding(Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=notes)
+    return Finding(Statement(text, evidence), "configured", queries=[join_queries(queries)], notes=work.notes)
 
 
 def _values_text(entries: Sequence[_MatrixValue]) -> str:

@@ -13,7 +13,6 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
@@ -52,20 +51,19 @@ _MIN_NAMESAKES = 2
 """Callers of one name, from which on a sentence names their classes, or else their files."""
 
 
-def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
+def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str) -> Finding | None:
     """Return the callers of a function, or what uses a type; None if its callers are uncertain."""
     best = best_locations(locations)
     if not best or len(best) > _MAX_NAMESAKES:
         return None
 
-    texts = work.texts
-    address = address_of(texts, best)
+    address = address_of(work.texts, best)
     if address:
-        return find_lines_with_calls(work, [], address, notes)
+        return find_lines_with_calls(work, [], address)
 
     callables = [location for location in best if location.definition.kind in _CALLABLE]
     if not callables or (asks_for_uses(work) and are_types(best)):
-        return find_by_form(work, best[0].definition.name, best, [], notes)
+        return find_by_form(work, best[0].definition.name, best, [])
 
     simple = callables[0].definition.name
     # In Vim script, the path of a file is a part of the name, and `s:load` is another function than `tree#load`.
@@ -75,16 +73,15 @@ def find_callers(work: Work, locations: Sequence[DefinitionLocation], name: str,
     if ":" in name and all(language_of(location.path) == "Erlang" for location in callables):
         simple = name
 
-    are_parsed = all(is_parsed(texts, location.target, location.path) for location in callables)
+    are_parsed = all(is_parsed(work.texts, location.target, location.path) for location in callables)
     if not are_parsed or len(callables) > _MAX_DEFINITIONS:
-        return find_by_form(work, simple, callables, [], notes)
+        return find_by_form(work, simple, callables, [])
 
-    return _find_by_graph(work, callables, name, notes)
+    return _find_by_graph(work, callables, name)
 
 
-def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: str, notes: list[str]) -> Finding | None:
+def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: str) -> Finding | None:
     """Return the callers of functions that a grammar reads."""
-    texts = work.texts
     simple = callables[0].definition.name
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     counts: Counter[tuple[str, str, int]] = Counter()
@@ -106,30 +103,30 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
         counts |= on_line  # a call that may be of two definitions is one call
 
     if not rows:
-        return find_by_form(work, simple, callables, queries, notes)
+        return find_by_form(work, simple, callables, queries)
 
     for key, row in rows.items():
         row["calls"] = counts[key]
 
-    name_rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(simple)}/"), notes)
-    other_lines = _other_lines(work, texts, simple, rows.keys(), name_rows)
+    name_rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(simple)}/"))
+    other_lines = _other_lines(work, simple, rows.keys(), name_rows)
     is_of_code = not any(rank_of(path) for _, path, _ in rows)
     is_only_one = len(callables) == 1
     are_missing = any(line.has_call and (is_only_one or line.is_unread) for line in other_lines)
     # Calls of tests alone would hide what the code does with the name, such as register it.
-    is_hidden = all(rank_of(path) for _, path, _ in rows) and any(not rank_of(line.key[1]) for line in other_lines)
+    is_hidden = all(rank_of(path) for _, path, _ in rows) and any(rank_of(line.key[1]).is_code for line in other_lines)
     if is_no_plain_word(simple) and (is_hidden or (is_of_code and are_missing)):
         # Where types aren't declared, a receiver tells nothing: all calls of the only thing of the name count. So do
         # those of files that no grammar could read.
-        by_form = find_lines_with_calls(work, callables, simple, notes, name_rows=name_rows)
+        by_form = find_lines_with_calls(work, callables, simple, name_rows=name_rows)
         if by_form is not None:
             return by_form
 
-    is_whole = complete and not notes and not any(line.is_unread for line in other_lines)
+    is_whole = complete and not work.notes and not any(line.is_unread for line in other_lines)
 
     # Lines of tests say nothing of the project's code, but may call a function of a test, or the one that tests call.
     is_of_tests = all(rank_of(location.path) for location in callables) or all(rank_of(path) for _, path, _ in rows)
-    number = sum(is_of_tests or not rank_of(line.key[1]) for line in other_lines)
+    number = sum(is_of_tests or rank_of(line.key[1]).is_code for line in other_lines)
     return _state(
         work,
         list(rows.values()),
@@ -168,7 +165,6 @@ class _OtherLine:
 
 def _other_lines(
     work: Work,
-    texts: FileTexts,
     name: str,
     calls: Collection[tuple[str, str, int]],
     name_rows: Sequence[Mapping[str, Any]],
@@ -185,13 +181,13 @@ def _other_lines(
             continue
         if word.search(row["line"] or "") is None:
             continue
-        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or defines_by_form(work, texts, row, name):
+        if COMMENT.match(row["line"]) or IMPORT.match(row["line"]) or defines_by_form(work, row, name):
             continue
-        if definition_at(texts, target, row["path"], name, row["line_number"]) is None:
-            is_call = not rank_of(row["path"]) and call.search(row["line"] or "") is not None
-            language = language_in(work, texts, row["repository"], row["path"])
-            is_unread = is_unread_code(texts, target, row["path"])
-            may_call = (language in _WITHOUT_TYPES or is_unread) and not rank_of(row["path"])
+        if definition_at(work.texts, target, row["path"], name, row["line_number"]) is None:
+            is_call = rank_of(row["path"]).is_code and call.search(row["line"] or "") is not None
+            language = language_in(work, row["repository"], row["path"])
+            is_unread = is_unread_code(work.texts, target, row["path"])
+            may_call = (language in _WITHOUT_TYPES or is_unread) and rank_of(row["path"]).is_code
             line = _OtherLine(
                 key=key,
                 is_unread=is_call or is_unread,
@@ -213,19 +209,18 @@ def _state(
     other_lines: int,
     excludes_tests: bool,
 ) -> Finding:
-    texts = work.texts
     for row in rows:
-        row["rank"] = _rank(work, texts, row)
+        row["rank"] = _rank(work, row)
     rows.sort(key=lambda row: (row["rank"], row["caller_path"], row["line_number"]))
     main = [row for row in rows if not row["rank"]] or rows
     is_partly_tests = len(main) < len(rows)
     by_caller: dict[tuple[str, str, str, int], dict[str, Any]] = {}
     for row in main:
-        _name_caller(work, texts, row)
+        _name_caller(work, row)
         key = (row["caller_repository"], row["caller_path"], row["caller"] or "", row["caller_line"] or 0)
         by_caller.setdefault(key, row)
 
-    _add_containers(work, texts, main)
+    _add_containers(work, main)
 
     # Overloads share a name and a file: the name stands once for all of them.
     row_of_name: dict[str, dict[str, Any]] = {}
@@ -233,7 +228,7 @@ def _state(
         row_of_name.setdefault(caller, row)
 
     visible = list(row_of_name.values())[: 2 * MAX_NAMED]
-    statements = [_statement(work, texts, row) for row in visible]
+    statements = [_statement(work, row) for row in visible]
     evidence = tuple(item for statement in statements[:MAX_NAMED] for item in statement.evidence)
     name_list = join_words(list(row_of_name)[: len(visible)])
     if len(row_of_name) > len(visible):
@@ -257,7 +252,7 @@ def _state(
     finding = Finding(Statement(text, evidence), "callers", queries=list(queries), heading="Used by")
     files_again = recount.files_in({(row["caller_repository"], row["caller_path"], row["line_number"]) for row in main})
     finding.recounts = frozenset({count.recount, len(files_again), len(by_caller)})
-    finding.details = [_statement(work, texts, row) for row in main[:MAX_DETAILS]]
+    finding.details = [_statement(work, row) for row in main[:MAX_DETAILS]]
     if len(main) > MAX_DETAILS:
         finding.method.append(f"The list has the first {MAX_DETAILS} of {len(main):,} lines with calls.")
 
@@ -269,14 +264,14 @@ def _state(
     return finding
 
 
-def _rank(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> int:
+def _rank(work: Work, row: Mapping[str, Any]) -> int:
     """Return 0 for a caller in code; more for one in tests, also those within a file of code, and in examples."""
     target = work.inquiry.pins.of(row["caller_repository"])
     rank = rank_of(row["caller_path"])
     if rank or target is None:
         return rank
     path = row["caller_path"]
-    return 2 if is_in_test_module(texts.lines(target, path), row["line_number"], path) else 0
+    return 2 if is_in_test_module(work.texts.lines(target, path), row["line_number"], path) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,25 +322,25 @@ _MACRO_HEAD = re.compile(r"(?P<head>[A-Z][A-Z\d_]*\(\s*\w+(?:\s*,\s*\w+)*\s*\))\
 _MAX_HEAD = 300
 
 
-def _name_caller(work: Work, texts: FileTexts, row: dict[str, Any]) -> None:
+def _name_caller(work: Work, row: dict[str, Any]) -> None:
     """Name the function around a call by the lines before it, where a macro in its head confused the grammar."""
     repository, path = row["caller_repository"], row["caller_path"]
-    language = language_in(work, texts, repository, path)
+    language = language_in(work, repository, path)
     if language in _OF_MACROS and _MACRO.fullmatch(row["caller"] or "") is not None:
-        row["caller"] = _head_of_macro(work, texts, row)
+        row["caller"] = _head_of_macro(work, row)
         return
     if row["caller"] and row["caller"] not in KEYWORDS:
         return
 
-    lines = list(recount.code_lines(texts, work, repository, path))
+    lines = list(recount.code_lines(work, repository, path))
     row["caller"] = enclosing_function(lines, row["line_number"], language)
 
 
-def _head_of_macro(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> str:
+def _head_of_macro(work: Work, row: Mapping[str, Any]) -> str:
     """Return the macro and its arguments in the first column above a call; empty if another line is there."""
     before = [
         line
-        for number, line in recount.code_lines(texts, work, row["caller_repository"], row["caller_path"])
+        for number, line in recount.code_lines(work, row["caller_repository"], row["caller_path"])
         if number <= row["line_number"] and line[:1].strip() and not line.startswith(("{", "#"))
     ]
     head = _MACRO_HEAD.match(before[-1][:_MAX_HEAD]) if before else None
@@ -356,7 +351,7 @@ _MEMBER_SIGNS = {"C++": "::", "Rust": "::", "PHP": "::", "Ruby": "#"}
 """Signs between a class and its method, other than a dot."""
 
 
-def _add_containers(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]]) -> None:
+def _add_containers(work: Work, rows: Sequence[dict[str, Any]]) -> None:
     """Add the class to the name of each caller that another one has, too."""
     positions_by_caller: dict[str, set[tuple[str, str, int]]] = {}
     for row in rows:
@@ -369,9 +364,9 @@ def _add_containers(work: Work, texts: FileTexts, rows: Sequence[dict[str, Any]]
         if target is None or not caller or len(positions_by_caller[caller]) < _MIN_NAMESAKES:
             continue
 
-        definition = definition_at(texts, target, path, caller, row["caller_line"] or 0)
+        definition = definition_at(work.texts, target, path, caller, row["caller_line"] or 0)
         if definition is not None and definition.container:
-            sign = _MEMBER_SIGNS.get(language_in(work, texts, repository, path), ".")
+            sign = _MEMBER_SIGNS.get(language_in(work, repository, path), ".")
             row["caller_in"] = f"{definition.container}{sign}{caller}"
 
 
@@ -408,7 +403,7 @@ def _distinct_callers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return callers
 
 
-def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statement:
+def _statement(work: Work, row: Mapping[str, Any]) -> Statement:
     target = work.inquiry.pins.of(row["caller_repository"])
     text = f"{_known_caller(row) or 'code'} in {code(row['caller_path'])}: {code((row['line'] or '').strip()[:160])}"
     if target is None:
@@ -416,4 +411,4 @@ def _statement(work: Work, texts: FileTexts, row: Mapping[str, Any]) -> Statemen
 
     line = row["line_number"]
     symbols = (row["caller"],) if row["caller"] else ()
-    return Statement(text, (texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))
+    return Statement(text, (work.texts.evidence(target, row["caller_path"], line, line, "usage", 0.0, symbols),))

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import rows_evidence
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
@@ -42,7 +41,6 @@ LineForm: TypeAlias = Callable[[str, str, str], bool]
 
 def state_calls_by_form(
     work: Work,
-    texts: FileTexts,
     name: str,
     rows: Sequence[Mapping[str, Any]],
     line_count: int,
@@ -55,8 +53,6 @@ def state_calls_by_form(
     ----------
     work
         The request under way.
-    texts
-        The texts of files.
     name
         The name of what is called.
     rows
@@ -68,11 +64,11 @@ def state_calls_by_form(
     test_rows
         Lines of tests with the name, if `rows` has none of them.
     """
-    calls = _calls_by_form(work, texts, name, rows, has_form)
+    calls = _calls_by_form(work, name, rows, has_form)
     if not calls:
         return None
 
-    test_calls = _calls_by_form(work, texts, name, test_rows, has_form) if test_rows else []
+    test_calls = _calls_by_form(work, name, test_rows, has_form) if test_rows else []
     call_list = _list_calls(calls, _MAX_CALLERS)
     test_list = _list_calls(test_calls, _MAX_TESTS)
     is_reference = has_form is has_reference or any(call.language in WITHOUT_BRACKETS for call in calls)
@@ -82,7 +78,7 @@ def state_calls_by_form(
     further = "" if line_count == len(calls) + len(test_calls) else "; other lines have the name"
     return Statement(
         f"{code(name)} is {verb} by name in {call_list.text}{in_tests}{further}",
-        rows_evidence(work, texts, [*call_list.rows, *test_list.rows], (name,)),
+        rows_evidence(work, [*call_list.rows, *test_list.rows], (name,)),
     )
 
 
@@ -122,26 +118,24 @@ class _CallLine:
     holder: str
 
 
-def _calls_by_form(
-    work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]], has_form: LineForm
-) -> list[_CallLine]:
+def _calls_by_form(work: Work, name: str, rows: Sequence[Mapping[str, Any]], has_form: LineForm) -> list[_CallLine]:
     """Return the lines that have the form of a call of a name, outside of comments, imports and definitions."""
     calls = []
     code_by_file: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
         key, number = (row["repository"], row["path"]), row["line_number"]
-        language = language_in(work, texts, *key)
+        language = language_in(work, *key)
         if language not in _WITH_CALLS or IMPORT_STATEMENT.match(row["line"] or ""):
             continue
         if not is_call(row, name) or not has_form(row["line"] or "", name, language):
             continue
 
         if key not in code_by_file:
-            code_by_file[key] = dict(recount.code_lines(texts, work, *key))
+            code_by_file[key] = dict(recount.code_lines(work, *key))
 
         target = work.inquiry.pins.of(row["repository"])
         # Another definition of the name looks like a call where no keyword precedes it.
-        is_definition = target is not None and definition_at(texts, target, row["path"], name, number) is not None
+        is_definition = target is not None and definition_at(work.texts, target, row["path"], name, number) is not None
         if is_definition or number not in code_by_file[key]:
             continue
 
@@ -152,8 +146,8 @@ def _calls_by_form(
             continue
 
         holder = enclosing_function(lines, number, language)
-        if not holder and target is not None and is_parsed(texts, target, row["path"]):
-            holder = holder_of(work, texts, row, with_head=has_form is has_reference)
+        if not holder and target is not None and is_parsed(work.texts, target, row["path"]):
+            holder = holder_of(work, row, with_head=has_form is has_reference)
 
         # Within itself, a function is named for a message or a record.
         if has_form is not has_reference or holder != name:
@@ -196,7 +190,7 @@ def _locations_in_words(path: str, holder: str, calls: Sequence[_CallLine]) -> s
     return f"{code(holder)} ({of_file})" if holder else of_file
 
 
-def language_in(work: Work, texts: FileTexts, repository: str, path: str) -> str:
+def language_in(work: Work, repository: str, path: str) -> str:
     """Return the language of a file; a script without an ending has that of its first line."""
     target = work.inquiry.pins.of(repository)
-    return "" if target is None else language_at(texts, target, path)
+    return "" if target is None else language_at(work.texts, target, path)

@@ -59,18 +59,17 @@ def find_template(work: Work, name: str) -> NamedTemplate | None:
     return NamedTemplate(name, definitions, rows, result.notes, queries) if definitions else None
 
 
-def state_template_uses(work: Work, template: NamedTemplate, notes: list[str]) -> Finding | None:
+def state_template_uses(work: Work, template: NamedTemplate) -> Finding | None:
     """Return the lines that include a named template, or that no line does; None if that is uncertain."""
     name, rows = template.name, template.rows
-    notes += template.notes
-    texts = work.texts
+    work.notes += template.notes
     includes = re.compile(_INCLUDES.format(name=re.escape(name)))
-    comments = _Comments(work, texts)
+    comments = _Comments(work, work.texts)
     uses = [row for row in rows if includes.search(row["line"] or "") and not comments.has(row)]
     uses.sort(key=lambda row: (row["path"], row["line_number"]))
     if not uses:
         is_whole = len(rows) == len(template.definitions) and not template.notes
-        return _state_unused(work, texts, template) if is_whole else None
+        return _state_unused(work, template) if is_whole else None
 
     main = [row for row in uses if not is_test(row["path"])] or uses
     visible = _select(main)
@@ -79,15 +78,15 @@ def state_template_uses(work: Work, template: NamedTemplate, notes: list[str]) -
     remaining = "" if is_all else "; other lines have the name"
     text = f"{code(name)} is included by name in {_list_lines(visible)}{further}{remaining}"
     finding = Finding(
-        Statement(text, rows_evidence(work, texts, visible, (name,))),
+        Statement(text, rows_evidence(work, visible, (name,))),
         "callers",
         queries=[join_queries(template.queries)],
         heading="Included by",
-        notes=notes,
+        notes=work.notes,
         lists_uses=True,
     )
     finding.details = [
-        Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", rows_evidence(work, texts, [row]))
+        Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", rows_evidence(work, [row]))
         for row in main[:MAX_DETAILS]
     ]
     if len({row["path"] for row in template.definitions}) > 1:
@@ -152,7 +151,7 @@ def _list_lines(rows: Sequence[Mapping[str, Any]]) -> str:
     return join_words([f"{join_words(lines)} of {code(path)}" for path, lines in by_file.items()])
 
 
-def _state_unused(work: Work, texts: FileTexts, template: NamedTemplate) -> Finding | None:
+def _state_unused(work: Work, template: NamedTemplate) -> Finding | None:
     """State that only its definition has a name; None if an include may make the name at run time."""
     name, definitions = template.name, template.definitions
     queries = make_queries(work, f"type:file /{_MADE_AT_RUN_TIME}/")
@@ -164,7 +163,7 @@ def _state_unused(work: Work, texts: FileTexts, template: NamedTemplate) -> Find
     noun = "its definition" if len(definitions) == 1 else "its definitions"
     text = f"No searched line has {code(name)} except {noun} in {join_words(paths)}: nothing there includes it by name"
     finding = Finding(
-        Statement(text, rows_evidence(work, texts, definitions, (name,))),
+        Statement(text, rows_evidence(work, definitions, (name,))),
         "callers",
         queries=[join_queries(template.queries)],
         is_negative=True,

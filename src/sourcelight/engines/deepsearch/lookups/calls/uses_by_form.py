@@ -11,7 +11,6 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
@@ -40,7 +39,6 @@ def find_lines_with_calls(
     work: Work,
     locations: Sequence[DefinitionLocation],
     name: str,
-    notes: list[str],
     path: str = "",
     name_rows: Sequence[Mapping[str, Any]] | None = None,
 ) -> Finding | None:
@@ -54,8 +52,6 @@ def find_lines_with_calls(
         The definitions of the name; none if no form of a definition is known.
     name
         The name.
-    notes
-        What the searches leave out, which is added to.
     path
         The file, or the end of its path, that a question asks about; empty for all files.
     name_rows
@@ -63,30 +59,27 @@ def find_lines_with_calls(
     """
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
     if name_rows is None:
-        name_rows = run_searches(work, searches, notes)
+        name_rows = run_searches(work, searches)
     rows = [row for row in name_rows if row["type"] == "content" and not _is_prose(row)]
     rows = [row for row in rows if not path or row["path"] == path or row["path"].endswith(f"/{path}")]
-    texts = work.texts
-    finding = _mentions(work, texts, name, locations, rows, [join_queries(searches)]) if rows else None
+    finding = _mentions(work, name, locations, rows, [join_queries(searches)]) if rows else None
     return finding if finding is not None and finding.lists_uses else None
 
 
-def defines_by_form(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
+def defines_by_form(work: Work, row: Mapping[str, Any], name: str) -> bool:
     """Return whether the form of a line defines a name where no grammar does, such as a further clause in Elixir."""
-    language = language_in(work, texts, row["repository"], row["path"])
+    language = language_in(work, row["repository"], row["path"])
     define = reader_of(language, name) if language in UNPARSED_LANGUAGES else None
     return define is not None and define(row["line"] or "") is not None
 
 
-def find_by_form(
-    work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
-) -> Finding | None:
+def find_by_form(work: Work, name: str, callables: Sequence[DefinitionLocation], queries: list[str]) -> Finding | None:
     """State that nothing calls it, if no other line has the name."""
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
     # A file that no grammar could parse is searched all the same.
     unread: list[str] = []
     rows = [row for row in run_searches(work, searches, unread) if row["type"] == "content"]
-    notes += unread
+    work.notes += unread
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
     other_rows = [
         row
@@ -95,13 +88,12 @@ def find_by_form(
         # A line of a notebook's JSON may be a whole cell, with a call below the definition.
         or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
     ]
-    texts = work.texts
     code_rows = [row for row in other_rows if not _is_prose(row)]
     # A prototype in a header, or a further clause, is no use.
-    declared_rows = [row for row in code_rows if _is_declaration(work, texts, row, name)]
+    declared_rows = [row for row in code_rows if _is_declaration(work, row, name)]
     if len(declared_rows) < len(code_rows):
         # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
-        finding = _mentions(work, texts, name, callables, other_rows, [*queries, join_queries(searches)])
+        finding = _mentions(work, name, callables, other_rows, [*queries, join_queries(searches)])
         # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
         return finding if not unread or (finding is not None and finding.lists_uses) else None
 
@@ -118,7 +110,7 @@ def find_by_form(
         return None
 
     evidence = tuple(
-        texts.evidence(target, path, line, line, "definition", 1.0, (name,))
+        work.texts.evidence(target, path, line, line, "definition", 1.0, (name,))
         for path, (target, line) in sorted(lines.items())
     )
     defined = "its definition" if len(callables) + len(declared_rows) == 1 else "its definitions"
@@ -135,11 +127,11 @@ def find_by_form(
 _METHOD = re.compile(r"\s*[-+]\s*\(")
 
 
-def _is_declaration(work: Work, texts: FileTexts, row: Mapping[str, Any], name: str) -> bool:
+def _is_declaration(work: Work, row: Mapping[str, Any], name: str) -> bool:
     """Return whether a line surely defines or declares a name: without a keyword, a call may look like a definition."""
-    language = language_in(work, texts, row["repository"], row["path"])
+    language = language_in(work, row["repository"], row["path"])
     is_sure = language not in {*WITH_TYPES_FIRST, "Groovy"} or _METHOD.match(row["line"] or "") is not None
-    return is_sure and defines_by_form(work, texts, row, name)
+    return is_sure and defines_by_form(work, row, name)
 
 
 def _is_prose(row: Mapping[str, Any]) -> bool:
@@ -172,16 +164,15 @@ def _forms_of_uses(work: Work, name: str, locations: Sequence[DefinitionLocation
     return [has_reference] if asks_for_uses(work) else [has_construction, has_reference]
 
 
-def _are_references(work: Work, texts: FileTexts, name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _are_references(work: Work, name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether any of some lines of code has a name that isn't in a list of names or a text."""
     return any(
-        has_reference(row["line"] or "", name, language_in(work, texts, row["repository"], row["path"])) for row in rows
+        has_reference(row["line"] or "", name, language_in(work, row["repository"], row["path"])) for row in rows
     )
 
 
 def _mentions(
     work: Work,
-    texts: FileTexts,
     name: str,
     locations: Sequence[DefinitionLocation],
     rows: Sequence[Mapping[str, Any]],
@@ -191,17 +182,17 @@ def _mentions(
     lines = [
         row
         for row in rows
-        if re.search(whole_name(name, language_in(work, texts, row["repository"], row["path"])), row["line"] or "")
+        if re.search(whole_name(name, language_in(work, row["repository"], row["path"])), row["line"] or "")
     ]
-    lines = [row for row in lines if not _is_prose(row) and not defines_by_form(work, texts, row, name)]
-    main = [row for row in lines if not rank_of(row["path"])] or lines
+    lines = [row for row in lines if not _is_prose(row) and not defines_by_form(work, row, name)]
+    main = [row for row in lines if rank_of(row["path"]).is_code] or lines
     if not main:
         return None
 
     main.sort(key=lambda row: (row["path"], row["line_number"]))
     statements = []
     for row in main[:MAX_DETAILS]:
-        evidence = row_evidence(work, texts, row)
+        evidence = row_evidence(work, row)
         if evidence is not None:
             statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
 
@@ -213,11 +204,11 @@ def _mentions(
     # Tests may be all that calls it.
     test_rows = [] if main is lines else [row for row in lines if is_test(row["path"])]
     for has_form in forms:
-        headline = headline or state_calls_by_form(work, texts, name, main, len(lines), has_form, test_rows)
+        headline = headline or state_calls_by_form(work, name, main, len(lines), has_form, test_rows)
     # Calls of tests alone would hide lines of code that use the name in a form that isn't known.
-    if main is lines or not _are_references(work, texts, name, main):
+    if main is lines or not _are_references(work, name, main):
         for has_form in forms:
-            headline = headline or state_calls_by_form(work, texts, name, lines, len(lines), has_form)
+            headline = headline or state_calls_by_form(work, name, lines, len(lines), has_form)
 
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name", lists_uses=True)

@@ -64,15 +64,13 @@ def _is_local(lines: Sequence[str], number: int) -> bool:
     return len(around) > 1 and _LOCALS.match(around[1]) is not None
 
 
-def find_blocks(
-    work: Work, texts: FileTexts, address: str, notes: list[str]
-) -> Iterator[tuple[Target, str, Definition]]:
+def find_blocks(work: Work, address: str) -> Iterator[tuple[Target, str, Definition]]:
     """Yield the blocks and local values with an address: modules of one repository may each have one."""
     if not is_address(address):
         return
 
     name = address.rpartition(".")[2]
-    for row in run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)[:_MAX_ROWS]:
+    for row in run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"))[:_MAX_ROWS]:
         target = work.inquiry.pins.of(row["repository"])
         if row["type"] != "content" or target is None or language_of(row["path"]) not in BLOCK_LANGUAGES:
             continue
@@ -81,11 +79,11 @@ def find_blocks(
         defines = _HEAD.match(text) or re.match(rf"\s*{re.escape(name)}\s*=(?!=)", text)
         definition = Definition(name, "variable", "", 0, number, number, number, column=text.find(name))
         location = DefinitionLocation(target, row["path"], definition)
-        if defines is not None and _address_at(texts.lines(target, row["path"]), location) == address:
+        if defines is not None and _address_at(work.texts.lines(target, row["path"]), location) == address:
             yield target, row["path"], definition
 
 
-def find_keys(work: Work, texts: FileTexts, name: str, notes: list[str]) -> list[DefinitionLocation]:
+def find_keys(work: Work, name: str) -> list[DefinitionLocation]:
     """Return the lines that have a name as a key, an anchor, a local value or a variable of a shell; none of many."""
     key = re.escape(name)
     pattern = re.compile(
@@ -93,12 +91,12 @@ def find_keys(work: Work, texts: FileTexts, name: str, notes: list[str]) -> list
         rf"|\s*\[[\w.\" -]*\b{key}\"?\]"
     )
     locations = []
-    for row in run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)[:_MAX_ROWS]:
+    for row in run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"))[:_MAX_ROWS]:
         path, number, text = row["path"], row["line_number"], (row["line"] or "")[:_MAX_LINE]
         target, language = work.inquiry.pins.of(row["repository"]), language_of(path)
-        if row["type"] != "content" or target is None or rank_of(path) > 1 or pattern.match(text) is None:
+        if row["type"] != "content" or target is None or not rank_of(path).is_of_project or pattern.match(text) is None:
             continue
-        is_local = language in BLOCK_LANGUAGES and _is_local(texts.lines(target, path), number)
+        is_local = language in BLOCK_LANGUAGES and _is_local(work.texts.lines(target, path), number)
         if language in _KEYED or is_local:
             definition = Definition(name, "key", "", 0, number, number, number, column=text.find(name))
             locations.append(DefinitionLocation(target, path, definition))

@@ -32,21 +32,17 @@ def is_declared_elsewhere(locations: Sequence[DefinitionLocation]) -> bool:
     return any(_SOURCE.search(location.path) is not None for location in locations)
 
 
-def find_declarations(
-    work: Work, texts: FileTexts, name: str, queries: list[str], notes: list[str]
-) -> list[DefinitionLocation]:
+def find_declarations(work: Work, name: str, queries: list[str]) -> list[DefinitionLocation]:
     """Return the declarations of a function in headers outside of tests.
 
     Parameters
     ----------
     work
         The question, and the repositories.
-    texts
-        The files that were read.
     name
         The name of the function. Of ``pugi::save_file``, the last part is looked for.
-    queries, notes
-        Searches and remarks for the answer; the ones made here are added.
+    queries
+        Searches for the answer; the ones made here are added.
 
     Returns
     -------
@@ -58,7 +54,7 @@ def find_declarations(
     queries += searches
     declaration = re.compile(rf"\s*(?P<before>[\w:<>,&*~\[\]() ]{{1,160}}?[\s&*])(?P<name>{re.escape(bare)})\s*\(")
     locations = []
-    for row in run_searches(work, searches, notes)[:_MAX_ROWS]:
+    for row in run_searches(work, searches)[:_MAX_ROWS]:
         line, path = row["line"] or "", row["path"]
         if row["type"] != "content" or len(line) > _MAX_LINE or _HEADER.search(path) is None or rank_of(path):
             continue
@@ -69,7 +65,7 @@ def find_declarations(
         if match is None or target is None or _NOT_A_TYPE.search(f" {match['before']}") is not None:
             continue
 
-        lines, number = texts.lines(target, path), row["line_number"]
+        lines, number = work.texts.lines(target, path), row["line_number"]
         read = parameters_of(lines, bare, number, path)
         if read is not None and ends_declaration(lines, read[1]):
             definition = Definition(bare, "function", "", 0, number, number, read[1])

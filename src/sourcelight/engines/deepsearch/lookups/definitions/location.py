@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, in_words_with_article, kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.facts.paths import PathRank, rank_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -43,8 +43,8 @@ class DefinitionLocation:
     definition: Definition
 
     @property
-    def rank(self) -> int:
-        """0 for the code itself; more for tests, documents and vendored files."""
+    def rank(self) -> PathRank:
+        """The rank of its file."""
         return rank_of(self.path)
 
 
@@ -136,11 +136,6 @@ def shown_value(text: str) -> str:
 
 def is_of_function(texts: FileTexts, location: DefinitionLocation) -> bool:
     """Return whether what has a definition is a function, which a class that it opens makes no owner."""
-    definitions, line = texts.definitions(location.target, location.path), location.definition.line
     owner = re.split(r"\.|::|->|#", location.definition.container)[-1]
-    return definitions is not None and any(
-        definition.name == owner
-        and definition.kind in FUNCTION_KINDS
-        and definition.begin_line <= line <= definition.end_line
-        for definition in definitions.definitions()
-    )
+    around = texts.definitions_around(location.target, location.path, location.definition.line)
+    return any(item.name == owner and item.kind in FUNCTION_KINDS for item in around)

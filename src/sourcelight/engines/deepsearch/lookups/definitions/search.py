@@ -1,4 +1,8 @@
-"""Search for definitions by name, and state them: the best ones first."""
+"""Search for definitions by name, and state them: the best ones first.
+
+The index knows the definitions of languages with a grammar. In other languages, lines are searched by the forms of
+definitions, and the container of a member is told by its line, its file or the head of a module above.
+"""
 
 from __future__ import annotations
 
@@ -69,20 +73,20 @@ _MEMBERS = frozenset({"attribute", "method", "constructor", "field", "property",
 
 
 def find_definitions(
-    work: Work, name: str, notes: list[str], queries: list[str], *, symbol_kind: str = "", unparsed: bool = False
+    work: Work, name: str, queries: list[str], *, symbol_kind: str = "", unparsed: bool = False
 ) -> list[DefinitionLocation]:
     """Find the definitions of a name, exactly as written; code before tests, definitions before declarations.
 
     Of a dotted name, such as ``Client.get``, the part before the last dot must be the container's name. With
     `unparsed`, lines that define it in files without a grammar count, too. If some are of the `symbol_kind`, others are
-    left out. Adds the searches for symbols to `queries`, and why rows of any search are missing to `notes`.
+    left out. Adds the searches for symbols to `queries`.
     """
     container, simple = split_name(name)
     texts = work.texts
     searches = make_queries(work, f"case:yes type:symbol /^{escape_regexp(simple)}$/")
     queries += searches
     location_set = _LocationSet()
-    for row in run_searches(work, searches, notes):
+    for row in run_searches(work, searches):
         path, line = row["path"], row["line_number"]
         target = work.inquiry.pins.of(row["repository"])
         if target is None or location_set.has(row["repository"], path, line):
@@ -103,13 +107,13 @@ def find_definitions(
         location_set.add_all(types)
 
     if unparsed and container:
-        location_set.add_all(_find_unparsed_members(work, texts, name, notes))
+        location_set.add_all(_find_unparsed_members(work, name))
     elif unparsed:
-        location_set.add_all(find_unparsed(work, texts, simple, notes))
+        location_set.add_all(find_unparsed(work, simple, work.notes))
 
         # A grammar may have missed a definition. A name in small letters may be a word of any text.
         if not location_set.locations and not simple.islower():
-            location_set.add_all(find_unparsed(work, texts, simple, notes, parsed=True))
+            location_set.add_all(find_unparsed(work, simple, work.notes, parsed=True))
 
     return choose_definitions(texts, location_set.locations, symbol_kind)
 
@@ -140,13 +144,12 @@ class _LocationSet:
             self.add(target, path, definition)
 
 
-def _find_unparsed_members(
-    work: Work, texts: FileTexts, name: str, notes: list[str]
-) -> Iterator[tuple[Target, str, Definition]]:
+def _find_unparsed_members(work: Work, name: str) -> Iterator[tuple[Target, str, Definition]]:
     """Yield the definitions of a dotted name in files without a grammar: a name with dots, or a member of an owner."""
     # In R and in Lisps, a dot or an arrow is a part of the name, as in `print.default`: no owner has it.
+    texts = work.texts
     is_whole_name = False
-    for target, path, definition in find_unparsed(work, texts, name, notes):
+    for target, path, definition in find_unparsed(work, name, work.notes):
         if language_at(texts, target, path) in WITH_SIGNS:
             is_whole_name = True
             yield target, path, definition
@@ -154,13 +157,13 @@ def _find_unparsed_members(
     if is_whole_name:
         return
 
-    blocks = list(find_blocks(work, texts, name, notes))
+    blocks = list(find_blocks(work, name))
     if blocks:
         yield from blocks
         return
 
     container, simple = split_name(name)
-    for target, path, first in find_unparsed(work, texts, simple, notes):
+    for target, path, first in find_unparsed(work, simple, work.notes):
         lines, language = texts.lines(target, path), language_of(path) or ""
         if language == "Perl" and not _is_in_package(lines[: first.line], name):
             continue
@@ -225,13 +228,8 @@ def _is_within(container: str, owner: str, path: str) -> bool:
 
 def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: int) -> Definition | None:
     """Return the definition of a name on a line."""
-    definitions = texts.definitions(target, path)
-    if definitions is None:
-        return None
-    return next(
-        (definition for definition in definitions.definitions() if definition.name == name and definition.line == line),
-        None,
-    )
+    definitions = texts.iter_definitions(target, path)
+    return next((item for item in definitions if item.name == name and item.line == line), None)
 
 
 def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) -> list[DefinitionLocation]:
@@ -261,14 +259,10 @@ def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) ->
 
 def _other_bodies(texts: FileTexts, location: DefinitionLocation) -> list[DefinitionLocation]:
     """Return the definitions of the same name and kind in the file and class, without declarations."""
-    definitions = texts.definitions(location.target, location.path)
-    if definitions is None:
-        return []
-
     same = location.definition
     bodies = [
         DefinitionLocation(location.target, location.path, definition)
-        for definition in definitions.definitions()
+        for definition in texts.iter_definitions(location.target, location.path)
         if (definition.name, definition.container) == (same.name, same.container)
         and (definition.kind == same.kind or "object" in {definition.kind, same.kind})
     ]
@@ -324,12 +318,10 @@ def _on_line(location: DefinitionLocation, number: int) -> DefinitionLocation:
     return DefinitionLocation(location.target, location.path, definition)
 
 
-def state_definitions(
-    work: Work, name: str, locations: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
-) -> Finding:
+def state_definitions(work: Work, name: str, locations: Sequence[DefinitionLocation], queries: list[str]) -> Finding:
     """Write where a name is defined: the best locations in the sentence, further ones below.
 
-    There must be at least one location. `queries` and `notes` are those of the search for them.
+    There must be at least one location. `queries` are those of the search for them.
     """
     texts = work.texts
     best = best_locations(locations)
@@ -349,7 +341,7 @@ def state_definitions(
         text += f"; {files} more definitions of the name"
 
     evidence = tuple(evidence_at(texts, location) for location in visible_locations)
-    finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=notes)
+    finding = Finding(Statement(text, evidence), "definition", queries=[join_queries(queries)], notes=work.notes)
     finding.quotes = [head_at(texts, location) for location in visible_locations[:1]]
 
     visible_ids = {id(location) for location in visible_locations}
@@ -374,21 +366,18 @@ _ALIAS = (
 _GOES_ON = re.compile(r"\s*[|&.<>+?,=)\]]")
 
 
-def state_alias(
-    work: Work, name: str, locations: Sequence[DefinitionLocation], queries: list[str], notes: list[str]
-) -> Finding | None:
+def state_alias(work: Work, name: str, locations: Sequence[DefinitionLocation], queries: list[str]) -> Finding | None:
     """Write where an alias of a type is defined and what it stands for; None unless one line has the whole of it."""
-    texts = work.texts
     best = best_locations(locations)
     if len(best) != 1:
         return None
 
     location = best[0]
-    lines, number = texts.lines(location.target, location.path), location.definition.line
+    lines, number = work.texts.lines(location.target, location.path), location.definition.line
     line = lines[number - 1]
     form = _ALIAS.format(name=re.escape(location.definition.name))
     match = re.match(form, line.rstrip()) if len(line) <= _MAX_LINE else None
-    if match is None or len(with_overloads(texts, best)) > 1:
+    if match is None or len(with_overloads(work.texts, best)) > 1:
         return None
 
     following = lines[number] if number < len(lines) else ""
@@ -400,7 +389,7 @@ def state_alias(
     if is_open or not is_balanced:
         return None
 
-    finding = state_definitions(work, name, locations, queries, notes)
+    finding = state_definitions(work, name, locations, queries)
     text = f"{finding.headline.text}; it stands for {code(shown_value(aliased))}"
     finding.headline = Statement(text, finding.headline.evidence)
     return finding

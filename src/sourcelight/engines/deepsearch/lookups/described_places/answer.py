@@ -52,27 +52,26 @@ def find_described_place(work: Work) -> Finding | None:
     if question is None or question.asks_callers:
         return None
 
-    texts = work.texts
     description = _description_of(work, question)
     if description is None:
         return None
 
-    definition = _choose_definition(work, texts, description, question)
+    definition = _choose_definition(work, description, question)
     is_of_files = question.noun in {"file", "any"}
-    files = find_named_files(work, texts, description, question.word) if is_of_files else []
-    file = _choose_file(texts, files, description, question)
+    files = find_named_files(work, description, question.word) if is_of_files else []
+    file = _choose_file(work.texts, files, description, question)
     if file is not None and (definition is None or question.noun == "file" or definition.path != file.path):
         # Where a definition elsewhere fits as well, none of both is the only one.
         is_rivaled = (
             definition is not None and definition.path != file.path and not description.required <= file.by_name
         )
-        return None if is_rivaled else _state_file(texts, file, files, description)
-    if definition is None or _has_misfit(work, texts, definition, description):
+        return None if is_rivaled else _state_file(work.texts, file, files, description)
+    if definition is None or _has_misfit(work, definition, description):
         return None
-    return _state_definition(work, texts, definition, description)
+    return _state_definition(work, definition, description)
 
 
-def _has_misfit(work: Work, texts: FileTexts, item: PlaceCandidate, description: Description) -> bool:
+def _has_misfit(work: Work, item: PlaceCandidate, description: Description) -> bool:
     """Return whether the sentence that would be quoted says something else of the same things.
 
     A description is a set of words. "Remove the shards before firing" has those of "removes the shards after firing".
@@ -81,7 +80,7 @@ def _has_misfit(work: Work, texts: FileTexts, item: PlaceCandidate, description:
     if sentence is None or explanation is None or not description.required <= item.by_text:
         return False
 
-    lines = texts.lines(item.target, item.path)[sentence.begin_line - 1 : sentence.end_line + 1]
+    lines = work.texts.lines(item.target, item.path)[sentence.begin_line - 1 : sentence.end_line + 1]
     following = " ".join(" ".join(lines).split()).partition(sentence.text[-_TAIL_CHARACTERS:])[2]
     return is_misfit(sentence.text, item.name, following, explanation)
 
@@ -93,7 +92,7 @@ def find_described_name(work: Work) -> str:
         return ""
     description = _description_of(work, question)
     candidate = None if description is None else _choose_definition(
-        work, work.texts, description, question
+        work, description, question
     )  # fmt: skip
     return "" if candidate is None else candidate.name
 
@@ -107,18 +106,16 @@ def _description_of(work: Work, question: PlaceQuestion) -> Description | None:
     return description
 
 
-def _choose_definition(
-    work: Work, texts: FileTexts, description: Description, question: PlaceQuestion
-) -> PlaceCandidate | None:
+def _choose_definition(work: Work, description: Description, question: PlaceQuestion) -> PlaceCandidate | None:
     """Return the only definition that fits a description."""
     required = description.required
     if len(required) < _MIN_CONCEPTS:
         return None
 
-    definitions = find_named_definitions(work, texts, description, question.noun)
+    definitions = find_named_definitions(work, description, question.noun)
     verb = question.passive_verb
     acting = [item for item in definitions if not verb or verb not in words_of_name(item.name)]
-    candidates = with_documentation(texts, acting, description)
+    candidates = with_documentation(work.texts, acting, description)
     for fits in (_is_named_for, _is_documented_for):
         fitting = [item for item in candidates if fits(item, required)]
         if fitting:
@@ -187,15 +184,15 @@ def _choose_file(
     return _only(fitting)
 
 
-def _state_definition(work: Work, texts: FileTexts, item: PlaceCandidate, description: Description) -> Finding | None:
+def _state_definition(work: Work, item: PlaceCandidate, description: Description) -> Finding | None:
     """Write where a definition is; by the sentence of its documentation if that has all that is sought."""
     location, sentence = item.location, item.sentence
     if location is None:
         return None
 
-    finding = state_definitions(work, item.name, [location], [], [])
+    finding = state_definitions(work.without_notes(), item.name, [location], [])
     if sentence is not None and description.required <= item.by_text:
-        lines = texts.evidence(item.target, item.path, sentence.begin_line, sentence.end_line, "definition", 1.0)
+        lines = work.texts.evidence(item.target, item.path, sentence.begin_line, sentence.end_line, "definition", 1.0)
         evidence = (lines, *finding.headline.evidence)
         text = (
             f"The documentation of {code(item.name)} in {code(item.path)}, line {sentence.begin_line:,}, says: "

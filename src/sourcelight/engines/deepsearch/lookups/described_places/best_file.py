@@ -177,7 +177,7 @@ def _state_named(
     ]
     if question.noun == "type":
         same = [location for item, location in parts if _fits(item, question) and words_of_name(item.name) == name]
-        return state_place(work, texts, same[0]) if same else None
+        return state_place(work, same[0]) if same else None
     if question.noun == "function":
         return None
 
@@ -191,7 +191,7 @@ def _state_named(
     ):
         return None
     words = description.words_in(name)
-    return state_in_file(work, texts, locations[:MAX_STATED]) if locations else state_named_file(texts, lines, words)
+    return state_in_file(work, locations[:MAX_STATED]) if locations else state_named_file(texts, lines, words)
 
 
 def _describe(work: Work, question: PlaceQuestion) -> Description | None:
@@ -305,7 +305,7 @@ def _state(
         sentence = documentation_at(texts, location)
         if sentence is not None and _turns_around(sentence.text, question.text, measure.description):
             return None
-        return state_in_file(work, texts, [location]) if question.noun == "file" else state_place(work, texts, location)
+        return state_in_file(work, [location]) if question.noun == "file" else state_place(work, location)
     if question.noun in {"function", "type"}:
         return None
 
@@ -318,8 +318,8 @@ def _state(
     by_name = {definition.name: definition for definition in reversed(strong)}
     locations = [DefinitionLocation(best.file.target, best.file.path, item) for item in reversed(by_name.values())]
     if len(locations) == 1 and question.noun == "any":
-        return state_place(work, texts, locations[0])
-    return state_in_file(work, texts, locations[:MAX_STATED]) if locations else None
+        return state_place(work, locations[0])
+    return state_in_file(work, locations[:MAX_STATED]) if locations else None
 
 
 def _turns_around(text: str, question: str, description: Description) -> bool:

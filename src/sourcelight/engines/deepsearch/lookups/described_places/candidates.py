@@ -94,7 +94,7 @@ class PlaceCandidate:
         return self.by_name | self.by_surroundings | self.by_text
 
 
-def find_named_definitions(work: Work, texts: FileTexts, description: Description, noun: str) -> list[PlaceCandidate]:
+def find_named_definitions(work: Work, description: Description, noun: str) -> list[PlaceCandidate]:
     """Return definitions outside of tests whose names have a word of the description."""
     pattern = _pattern_of(description)
     if not pattern:
@@ -103,7 +103,7 @@ def find_named_definitions(work: Work, texts: FileTexts, description: Descriptio
     candidates = [] if symbols.is_cut else list(_read_parsed(work, symbols.rows, description, noun))
     content = find_rows(work, make_queries(work, f"type:file case:no /{pattern}/"), max_rows=4 * _MAX_ROWS)
     if not content.is_cut:
-        candidates += _read_unparsed(work, texts, content.lines, description, noun)
+        candidates += _read_unparsed(work, content.lines, description, noun)
     return candidates
 
 
@@ -121,7 +121,13 @@ def _read_parsed(
         path, name, line = str(row["path"]), str(row.get("symbol") or ""), row["line_number"]
         target = work.inquiry.pins.of(str(row["repository"]))
         kind = str(row.get("symbol_kind") or "")
-        if target is None or not name or not isinstance(line, int) or rank_of(path) > 1 or is_hidden_file(path):
+        if (
+            target is None
+            or not name
+            or not isinstance(line, int)
+            or not rank_of(path).is_of_project
+            or is_hidden_file(path)
+        ):
             continue
         if path.endswith(".d.ts"):
             continue  # it declares what another file does
@@ -151,7 +157,7 @@ def _candidate(target: Target, path: str, definition: Definition, description: D
 
 
 def _read_unparsed(
-    work: Work, texts: FileTexts, rows: Sequence[dict[str, object]], description: Description, noun: str
+    work: Work, rows: Sequence[dict[str, object]], description: Description, noun: str
 ) -> Iterator[PlaceCandidate]:
     """Yield the definitions in languages without a grammar, by the form of a line."""
     readers: dict[tuple[str, str], object] = {}
@@ -162,7 +168,13 @@ def _read_unparsed(
         language = language_of(path)
         target = work.inquiry.pins.of(str(row["repository"]))
         is_read = not language or language in LANGUAGES or language in NO_CODE
-        if target is None or is_read or len(line) > _MAX_LINE or rank_of(path) > 1 or is_hidden_file(path):
+        if (
+            target is None
+            or is_read
+            or len(line) > _MAX_LINE
+            or not rank_of(path).is_of_project
+            or is_hidden_file(path)
+        ):
             continue
 
         number = row["line_number"]
@@ -175,7 +187,9 @@ def _read_unparsed(
             if kind is None or not is_of_noun(kind, noun) or not isinstance(number, int):
                 continue
             if _key(row) not in code_numbers:
-                code_numbers[_key(row)] = {number for number, _ in lines_of_code(texts.lines(target, path), language)}
+                code_numbers[_key(row)] = {
+                    number for number, _ in lines_of_code(work.texts.lines(target, path), language)
+                }
             if number in code_numbers[_key(row)]:
                 seen.add((*_key(row), name))
                 definition = Definition(name, kind, "", 0, number, number, number, column=line.find(name))
@@ -250,15 +264,12 @@ def _add_documentation(texts: FileTexts, candidate: PlaceCandidate, description:
 
 def _whole_definition(texts: FileTexts, location: DefinitionLocation) -> Definition:
     """Return the definition with all that a grammar knows of it, else as it is."""
-    parsed = texts.definitions(location.target, location.path)
     same = location.definition
-    for definition in parsed.definitions() if parsed is not None else ():
-        if definition.name == same.name and definition.line == same.line:
-            return definition
-    return same
+    definitions = texts.iter_definitions(location.target, location.path)
+    return next((item for item in definitions if item.name == same.name and item.line == same.line), same)
 
 
-def find_named_files(work: Work, texts: FileTexts, description: Description, noun: str) -> list[PlaceCandidate]:
+def find_named_files(work: Work, description: Description, noun: str) -> list[PlaceCandidate]:
     """Return the files of code outside of tests whose paths have a word of the description.
 
     Those that only a folder gives it come last: they are no answer, and keep another file from being the only one.
@@ -276,7 +287,7 @@ def find_named_files(work: Work, texts: FileTexts, description: Description, nou
     by_folder_alone: list[PlaceCandidate] = []
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
-        if target is None or rank_of(path) > 1 or DOCUMENTS.search(path) or is_hidden_file(path):
+        if target is None or not rank_of(path).is_of_project or DOCUMENTS.search(path) or is_hidden_file(path):
             continue
         language = language_of(path) or ""
         if (
@@ -297,7 +308,7 @@ def find_named_files(work: Work, texts: FileTexts, description: Description, nou
         (candidates if by_name else by_folder_alone).append(candidate)
 
     ordered = sorted(candidates, key=lambda item: (-len(item.by_name | item.by_surroundings), item.extra, item.path))
-    best = [_with_header(texts, candidate, description) for candidate in ordered[:_MAX_DOCUMENTED]]
+    best = [_with_header(work.texts, candidate, description) for candidate in ordered[:_MAX_DOCUMENTED]]
     return [*best, *ordered[_MAX_DOCUMENTED:], *by_folder_alone]
 
 

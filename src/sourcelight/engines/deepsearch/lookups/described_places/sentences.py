@@ -42,20 +42,21 @@ def documentation_at(texts: FileTexts, location: DefinitionLocation) -> Sentence
     return summary_of(lines, location.definition, language_of(location.path) or "")
 
 
-def state_place(work: Work, texts: FileTexts, location: DefinitionLocation) -> Finding:
+def state_place(work: Work, location: DefinitionLocation) -> Finding:
     """Write where a definition is, with the first sentence of its documentation."""
-    finding = state_definitions(work, location.definition.name, [location], [], [])
-    sentence = documentation_at(texts, location)
+    finding = state_definitions(work.without_notes(), location.definition.name, [location], [])
+    sentence = documentation_at(work.texts, location)
     if sentence is not None:
         text = f"{finding.headline.text}: {_quote(sentence)}"
-        evidence = (*finding.headline.evidence, _evidence_of(texts, location.target, location.path, sentence))
+        evidence = (*finding.headline.evidence, _evidence_of(work.texts, location.target, location.path, sentence))
         finding.headline = Statement(text, evidence)
     finding.method = [_METHOD]
     return finding
 
 
-def state_in_file(work: Work, texts: FileTexts, locations: Sequence[DefinitionLocation]) -> Finding:
+def state_in_file(work: Work, locations: Sequence[DefinitionLocation]) -> Finding:
     """Write which definitions a file has: one with its documentation, or several; the documentation of these below."""
+    texts = work.texts
     first = locations[0]
     subject = f"{code(first.path)}{with_repository(work, first)} defines"
     evidence = [evidence_at(texts, location) for location in locations]

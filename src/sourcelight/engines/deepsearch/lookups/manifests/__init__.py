@@ -22,6 +22,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.lock_formats import LOCK_F
 from sourcelight.engines.deepsearch.lookups.manifests.python_formats import read_empty_extras
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
     BY_NAME,
+    MAX_LINE,
     PLATFORM,
     PLUGIN,
     Likeness,
@@ -46,6 +47,7 @@ __all__ = [
     "BY_NAME",
     "LOCK_FILES",
     "MANIFESTS",
+    "MAX_LINE",
     "OTHER_MANIFESTS",
     "PARTLY_READ",
     "PLATFORM",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import MAX_LINE, Requirement
 
 _PROGRAMS = re.compile(
     r"\.(?:gemspec|podspec|rockspec|cabal|gradle|kts|sbt|exs)$"
@@ -29,7 +29,7 @@ _CONFIGURATIONS = re.compile(
     r"(?P<condition>:?configurations?(?::|\s*=>)\s*(?:\[[^\]]{1,80}\]|['\"][^'\"]{1,40}['\"]))"
 )
 _DIRECTIVE = re.compile(r"\s*#(?P<word>if|elseif|else|endif)\b(?P<rest>[^/]{0,120})")
-_MAX_LINE, _MAX_ABOVE, _MAX_CONDITION, _MAX_DEPTH = 500, 400, 80, 20
+_MAX_ABOVE, _MAX_CONDITION, _MAX_DEPTH = 400, 80, 20
 
 
 def with_conditions(path: str, lines: Sequence[str], requirements: Iterable[Requirement]) -> Iterator[Requirement]:
@@ -50,7 +50,7 @@ def condition_of_line(path: str, lines: Sequence[str], number: int) -> str:
     if not 0 < number <= len(lines):
         return ""
 
-    text = lines[number - 1][:_MAX_LINE]
+    text = lines[number - 1][:MAX_LINE]
     if _RUBY.search(path) is not None or path.endswith(("cpanfile", ".PL")):
         for pattern in (_BEHIND, _FOR_PLATFORM, _CONFIGURATIONS):
             match = pattern.search(text)
@@ -64,7 +64,7 @@ def condition_of_line(path: str, lines: Sequence[str], number: int) -> str:
         if not line.strip() or _indent(line) >= indent:
             continue
         indent = _indent(line)
-        head = _HEAD.match(line[:_MAX_LINE])
+        head = _HEAD.match(line[:MAX_LINE])
         if head is not None:
             return _shorten(head["head"])
 
@@ -76,7 +76,7 @@ def _directives(lines: Sequence[str]) -> dict[int, str]:
     around: list[str] = []
     conditions = {}
     for number, line in enumerate(lines, 1):
-        match = _DIRECTIVE.match(line[:_MAX_LINE])
+        match = _DIRECTIVE.match(line[:MAX_LINE])
         if match is not None:
             word = match["word"]
             if word != "if" and around:

@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.lookups.manifests.nested_formats import NEST
 from sourcelight.engines.deepsearch.lookups.manifests.partial_formats import PARTIAL_READERS
 from sourcelight.engines.deepsearch.lookups.manifests.python_formats import PYTHON_READERS
 from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
+    MAX_LINE,
     PLATFORM,
     Requirement,
     is_readable,
@@ -38,7 +39,8 @@ _GEM_GROUP = re.compile(r"^(?P<indent> {0,8})group\b[\s(]*+(?P<names>.*?)\)?(?<!
 _BY_ALIAS = re.compile(
     r"\s*\w*(?:[iI]mplementation|[aA]pi|[cC]ompile\w*|[rR]untime\w*|[kK]apt|[kK]sp|[cC]lasspath)[\s(]+(?:platform\()?[A-Za-z]\w*[.(]"
 )
-_MAX_LINE = 2_000
+_MAX_JSON_LINE = 2_000
+"""Characters of a line of JSON, which may have a whole list."""
 _PLAIN_REQUIREMENTS = re.compile(r"^requirements\.(?:txt|in)$")
 
 
@@ -82,7 +84,7 @@ def lists_by_reference(path: str, lines: Sequence[str]) -> bool:
     """Return whether a manifest may list more than what is read of it: by names of a catalog, or by further forms."""
     name = path.rpartition("/")[2]
     if name.endswith((".gradle", ".gradle.kts")):
-        return any(_BY_ALIAS.match(line[:500]) for line in lines)
+        return any(_BY_ALIAS.match(line[:MAX_LINE]) for line in lines)
     return re.search(READ_WHOLE, name) is None and re.search(PARTLY_READ, path) is not None
 
 
@@ -107,7 +109,7 @@ def _cargo(lines: Sequence[str]) -> Iterator[Requirement]:
     data = tomllib.loads("\n".join(lines))
     headers: dict[str, int] = {}
     for number, text in enumerate(lines, 1):
-        if (match := _HEADER.match(text[:500])) is not None:
+        if (match := _HEADER.match(text[:MAX_LINE])) is not None:
             headers.setdefault(_bare_header(match[1]), number)
 
     scopes = [("", "", data), ("workspace", "workspace.", data.get("workspace") or {})]
@@ -126,7 +128,7 @@ def _cargo(lines: Sequence[str]) -> Iterator[Requirement]:
 def _line_of_key(lines: Sequence[str], name: str) -> int:
     """Return the first line (from 1) that assigns a key or a part of it, or that has it in a header; 0 for none."""
     assigned = re.compile(rf"""^\s*["']?{re.escape(name)}["']?\s*[=.]|^\s*\[.*\b{re.escape(name)}\s*\]""")
-    return next((number for number, line in enumerate(lines, 1) if assigned.search(line[:500])), 0)
+    return next((number for number, line in enumerate(lines, 1) if assigned.search(line[:MAX_LINE])), 0)
 
 
 def _package_json(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -152,16 +154,18 @@ def _json(lines: Sequence[str], keys: Sequence[str]) -> Iterator[Requirement]:
     data = json.loads("\n".join(lines))
     for key in keys:
         for name, version in (data.get(key) or {}).items():
-            start = next((index for index, line in enumerate(lines) if re.search(rf'"{key}"\s*:', line[:500])), 0)
+            start = next((index for index, line in enumerate(lines) if re.search(rf'"{key}"\s*:', line[:MAX_LINE])), 0)
             # From the line of the list on, which may have the whole list: another list may have the same name.
             member = re.compile(rf'"{re.escape(name)}"\s*:')
-            numbers = (number for number, text in enumerate(lines[start:], start + 1) if member.search(text[:2_000]))
+            numbers = (
+                number for number, text in enumerate(lines[start:], start + 1) if member.search(text[:_MAX_JSON_LINE])
+            )
             line = next(numbers, 0)
             yield Requirement(name, str(version), "" if key == keys[0] else key, line)
 
 
 def _go_mod(lines: Sequence[str]) -> Iterator[Requirement]:
-    replaced = {match[1]: match[2] for line in lines if (match := _GO_REPLACED.match(line[:500])) is not None}
+    replaced = {match[1]: match[2] for line in lines if (match := _GO_REPLACED.match(line[:MAX_LINE])) is not None}
     block = ""
     for number, line in enumerate(lines, 1):
         text = line.strip()
@@ -183,7 +187,7 @@ _BEHIND_GEM = re.compile(r"(?:^|\s)(?:if|unless)\s")
 def _ruby(lines: Sequence[str]) -> Iterator[Requirement]:
     block, indent = "", 0
     for number, line in enumerate(lines, 1):
-        text = line[:500]
+        text = line[:MAX_LINE]
         if (opening := _GEM_GROUP.match(text)) is not None:
             block, indent = ", ".join(re.findall(r"\w+", opening["names"])), len(opening["indent"])
         elif block and re.match(rf"\s{{0,{indent}}}end\b", text):

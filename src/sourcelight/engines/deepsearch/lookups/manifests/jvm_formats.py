@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import BY_NAME, PLUGIN, Requirement
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import BY_NAME, MAX_LINE, PLUGIN, Requirement
 
-_MAX_LINE, _MAX_DEPTH = 1_000, 60
+_MAX_XML_LINE, _MAX_DEPTH = 1_000, 60
 _TOKEN = re.compile(r"<(?P<closing>/?)(?P<tag>[A-Za-z][\w.:-]{0,80})(?:\s[^<>]*)?(?P<empty>/?)>(?P<text>[^<]*)")
 _OF_ENTRY = frozenset(["groupId", "artifactId", "version", "scope", "optional"])
 
@@ -27,7 +27,7 @@ def _pom(lines: Sequence[str]) -> Iterator[Requirement]:
     entries: list[_OpenElement] = []
     profile = ""
     for number, line in enumerate(lines, 1):
-        for match in _TOKEN.finditer(line[:_MAX_LINE]):
+        for match in _TOKEN.finditer(line[:_MAX_XML_LINE]):
             tag = match["tag"]
             if match["closing"]:
                 if tag in tags:
@@ -96,7 +96,7 @@ _ALWAYS = frozenset(["implementation", "api", "compile"])
 def _gradle(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the coordinates of a build of Gradle; the configuration is their list, unless it is for all work."""
     for number, line in enumerate(lines, 1):
-        text = line[:500]
+        text = line[:MAX_LINE]
         match = _GRADLE.match(text) or _GRADLE_MAP.match(text)
         if match is not None:
             yield Requirement(f"{match[2]}:{match[3]}", match[4] or "", _list_of(match["configuration"]), number)

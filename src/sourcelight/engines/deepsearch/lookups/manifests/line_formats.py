@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import PLUGIN, Requirement
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import MAX_LINE, PLUGIN, Requirement
 
 _SWIFT = re.compile(r"\.package\s*\(")
 _MIX = re.compile(r"^\s*\{\s*:(\w+)\s*,\s*(?:\"([^\"]*)\")?(.*)$")
@@ -72,7 +72,7 @@ def _mix(lines: Sequence[str]) -> Iterator[Requirement]:
         for other in lines[number : number + _MAX_TUPLE_LINES]:
             if "}" in text or _MIX.match(other) is not None:
                 break
-            text += f" {other.strip()[:500]}"
+            text += f" {other.strip()[:MAX_LINE]}"
 
         options = {option["key"]: option["value"] for option in _MIX_OPTION.finditer(text)}
         group = ", ".join(re.findall(r"\w+", options.get("only", "")))
@@ -133,7 +133,7 @@ def _pubspec(lines: Sequence[str]) -> Iterator[Requirement]:
 
         version, version_line = match[2].strip("\"'"), 0
         for below, text in enumerate(lines[number : number + 6] if not version else (), number + 1):
-            source = _PUB_SOURCE.match(text[:500])
+            source = _PUB_SOURCE.match(text[:MAX_LINE])
             if text.strip() and not text.startswith("   ") and not re.match(r" +\w+\s*:\s*$", text):
                 break
             if source is not None:
@@ -164,7 +164,7 @@ def _dotnet(lines: Sequence[str]) -> Iterator[Requirement]:
             for below, other in enumerate(lines[number : number + 4] if version is None else (), number + 1):
                 if match[0].endswith("/>") or "</PackageReference" in other:
                     break
-                if (element := re.search(r"<Version>([^<]*)</Version>", other[:500])) is not None:
+                if (element := re.search(r"<Version>([^<]*)</Version>", other[:MAX_LINE])) is not None:
                     version, version_line = element, below
 
             condition = _CONDITION.search(match[0])
@@ -189,7 +189,7 @@ _MAX_ZIG_ENTRY = 6
 def _zig_version(lines: Sequence[str], number: int) -> tuple[str, int]:
     """Return the tag or the commit in the address of an entry that begins on a line (from 1), and the line of it."""
     for index in range(number, min(number + _MAX_ZIG_ENTRY, len(lines))):
-        match = _ZIG_URL.match(lines[index][:500])
+        match = _ZIG_URL.match(lines[index][:MAX_LINE])
         if match is not None:
             return match["version"], index + 1
         if "}" in lines[index]:
@@ -230,7 +230,7 @@ def _rockspec(lines: Sequence[str]) -> Iterator[Requirement]:
 
 def _sbt(lines: Sequence[str]) -> Iterator[Requirement]:
     for number, line in enumerate(lines, 1):
-        match = _SBT.search(line[:500])
+        match = _SBT.search(line[:MAX_LINE])
         if match is not None and not line.lstrip().startswith("//"):
             scope = re.search(r"%\s*\"?(\w+)", match[5] or "")
             group = scope[1].lower() if scope is not None else ""
@@ -260,7 +260,7 @@ def _description(lines: Sequence[str]) -> Iterator[Requirement]:
 def _cpanfile(lines: Sequence[str]) -> Iterator[Requirement]:
     phase = ""
     for number, line in enumerate(lines, 1):
-        text = line[:500]
+        text = line[:MAX_LINE]
         block = re.match(
             r"\s*(?P<word>on|feature)\s*\(?\s*[\"']?(?P<name>[\w-]+)[\"']?\s*(?:,\s*(?:\"[^\"]*\"|'[^']*')\s*)?(?:=>|,)\s*sub\b"
             r"\s*\{?",

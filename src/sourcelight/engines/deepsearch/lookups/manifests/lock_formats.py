@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-_MAX_LINE = 500
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import MAX_LINE
+
 _MAX_LINES = 200_000
 """Lines of a lock file that are read: those of large workspaces have half of them."""
 _MAX_VERSIONS = 20
@@ -88,7 +89,7 @@ def read_locked(path: str, lines: Sequence[str], name: str) -> list[LockedVersio
     version = re.compile(lock.version) if lock.version else None
     versions: list[LockedVersion] = []
     for number, line in enumerate(lines, 1):
-        match = head.match(line[:_MAX_LINE])
+        match = head.match(line[:MAX_LINE])
         if match is None:
             continue
         if version is None:
@@ -106,7 +107,7 @@ def _version_below(
 ) -> tuple[str, int] | None:
     """Return the version on one of the lines below an entry's first one, and its line; None at the next entry."""
     for below, line in enumerate(lines[number : number + distance], number + 1):
-        match = version.match(line[:_MAX_LINE])
+        match = version.match(line[:MAX_LINE])
         if match is not None:
             return match["version"], below
         if re.match(r"\[\[|\s*\}", line) is not None:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import PLUGIN, Requirement
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import MAX_LINE, PLUGIN, Requirement
 
-_MAX_LINE, _MAX_DEPTH = 500, 60
+_MAX_DEPTH = 60
 
 
 @dataclass(slots=True)
@@ -45,8 +45,8 @@ class _Lines:
     """Lines joined to one text, and the number of the line of each place."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self.text = "\n".join(line[:_MAX_LINE] for line in lines)
-        self._starts = [0, *accumulate(min(len(line), _MAX_LINE) + 1 for line in lines)]
+        self.text = "\n".join(line[:MAX_LINE] for line in lines)
+        self._starts = [0, *accumulate(min(len(line), MAX_LINE) + 1 for line in lines)]
 
     def number_at(self, offset: int) -> int:
         """Return the number of the line of an offset, from 1."""
@@ -184,7 +184,7 @@ def _by_condition(pattern: str, comment: str, head: str) -> Callable[[Sequence[s
     def read(lines: Sequence[str]) -> Iterator[Requirement]:
         field, is_in_text = "depends", False
         for number, line in enumerate(lines, 1):
-            text = line[:_MAX_LINE]
+            text = line[:MAX_LINE]
             if not is_in_text and text.lstrip().startswith(comment):
                 continue
 
@@ -218,7 +218,7 @@ def _hpack(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the items below ``dependencies:``; those of tests, benchmarks and programs have their section as a list."""
     section, indent = "", -1
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         key = _HPACK_KEY.match(text)
         if key is not None:
             depth = len(key["indent"])
@@ -255,7 +255,7 @@ def _makefile_pl(lines: Sequence[str]) -> Iterator[Requirement]:
     kind = phase = ""
     depth = depth_of_phase = 0
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         if text.lstrip().startswith("#"):
             continue
 
@@ -295,7 +295,7 @@ def _paket(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages of Paket, with the group that they are in."""
     group = ""
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         head = re.match(r"\s*group\s+(\w+)", text)
         if head is not None:
             group = "" if head[1].lower() == "main" else f"group {head[1]}"
@@ -328,7 +328,7 @@ def _nimble(lines: Sequence[str]) -> Iterator[Requirement]:
     group: str | None = None
     condition = ""
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE].split(" #")[0]
+        text = line[:MAX_LINE].split(" #")[0]
         if text.lstrip().startswith("#"):
             continue
 
@@ -363,7 +363,7 @@ def _pods(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the pods of CocoaPods; those of a target or specification of tests have this as their list."""
     blocks: list[str] = []
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         if text.lstrip().startswith("#"):
             continue
 

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys, table_start
-
-_MAX_LINE = 500
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
+    MAX_LINE,
+    Requirement,
+    lines_of_keys,
+    table_start,
+)
 
 
 def _chart(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -22,7 +25,7 @@ def _chart(lines: Sequence[str]) -> Iterator[Requirement]:
     inside = False
     fields: dict[str, tuple[str, int]] = {}
     for number, line in enumerate([*lines, "end:"], 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         if (head := re.match(r"([A-Za-z]\w*)\s*:", text)) is not None:
             if "name" in fields:
                 yield _of_chart(fields)
@@ -101,7 +104,7 @@ def _vcpkg(lines: Sequence[str]) -> Iterator[Requirement]:
 def _line_with(lines: Sequence[str], text: str, start: int = 0) -> int:
     """Return the first line (from 1), from line `start` on, that has a text; 0 for none."""
     first = max(start - 1, 0)
-    return next((number for number, line in enumerate(lines[first:], first + 1) if text in line[:_MAX_LINE]), 0)
+    return next((number for number, line in enumerate(lines[first:], first + 1) if text in line[:MAX_LINE]), 0)
 
 
 def _julia(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -128,7 +131,7 @@ def _by_pattern(
 
     def read(lines: Sequence[str]) -> Iterator[Requirement]:
         for number, line in enumerate(lines, 1):
-            text = line[:_MAX_LINE]
+            text = line[:MAX_LINE]
             if text.lstrip().startswith(comment):
                 continue
             for match in expression.finditer(text.split(f" {comment}")[0]):
@@ -157,7 +160,7 @@ def _cmake(lines: Sequence[str]) -> Iterator[Requirement]:
     branches: list[str] = []
     branch_of = {}
     for number, line in enumerate(lines, 1):
-        match = _CMAKE_BRANCH.match(line[:_MAX_LINE])
+        match = _CMAKE_BRANCH.match(line[:MAX_LINE])
         if match is not None:
             word = match[1].lower()
             if word in {"elseif", "else", "endif", "endfunction", "endmacro"} and branches:
@@ -183,7 +186,7 @@ def _joined_heads(lines: Sequence[str]) -> list[str]:
     """Return lines in which a name on the line below a bracket is behind the bracket, too."""
     following = [*lines[1:], ""]
     return [
-        f"{line.rstrip()}{below.lstrip()}" if _OPEN_HEAD.match(line[:_MAX_LINE]) is not None else line
+        f"{line.rstrip()}{below.lstrip()}" if _OPEN_HEAD.match(line[:MAX_LINE]) is not None else line
         for line, below in zip(lines, following, strict=True)
     ]
 
@@ -198,7 +201,7 @@ _MAX_DECLARATION = 12
 def _fetched_version(lines: Sequence[str], requirement: Requirement) -> Requirement | None:
     """Return what is fetched with its tag, or the version in its address; None where the lines give neither."""
     for number in range(requirement.line, min(requirement.line + _MAX_DECLARATION, len(lines)) + 1):
-        text = lines[number - 1][:_MAX_LINE].split(" #")[0]
+        text = lines[number - 1][:MAX_LINE].split(" #")[0]
         match = _FETCHED.search(text)
         if match is not None:
             versions = _VERSION_IN_URL.findall(match["url"].rstrip('")')) if match["url"] else [match["tag"]]
@@ -220,12 +223,12 @@ def _erlang_mk(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages whose sources a Makefile gives to erlang.mk, with the list that names each."""
     list_of_name: dict[str, str] = {}
     for line in lines:
-        match = _ERLANG_MK_LIST.match(line[:_MAX_LINE])
+        match = _ERLANG_MK_LIST.match(line[:MAX_LINE])
         if match is not None:
             list_of_name |= dict.fromkeys(match["names"].split(), match["list"])
 
     for number, line in enumerate(lines, 1):
-        match = _ERLANG_MK.match(line[:_MAX_LINE])
+        match = _ERLANG_MK.match(line[:MAX_LINE])
         if match is not None:
             yield Requirement(match["name"], match["version"], list_of_name.get(match["name"], ""), number)
 
@@ -253,7 +256,7 @@ def _conan(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield references such as ``fmt/10.1.0``: lines of a section, or texts of a program."""
     section = kind = ""
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE].split("#")[0]
+        text = line[:MAX_LINE].split("#")[0]
         if (head := re.match(r"\s*\[(\w+)\]\s*$", text)) is not None:
             section = head[1]
         elif section in {"requires", "tool_requires", "build_requires", "test_requires"}:
@@ -269,7 +272,7 @@ def _terraform(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the required providers and the modules of Terraform: blocks with a source and a version."""
     block, fields, start = "", dict[str, str](), 0
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE].split(" #")[0]
+        text = line[:MAX_LINE].split(" #")[0]
         if (head := re.match(r"\s*(?:module\s+\"[\w-]+\"|([\w-]+)\s*=)\s*\{\s*(.*)$", text)) is not None:
             block, fields, start = head[1] or "module", {}, 0
             text = head[2]
@@ -299,14 +302,14 @@ _QUOTED_KEY = re.compile(r"\s*\"([\w./-]{1,100})\"\s*:")
 def _mill(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the coordinates of a build of Mill, which any number of modules may list: ``mvn"org::name:1.2"``."""
     for number, line in enumerate(lines, 1):
-        for match in _COORDINATE_OF_MILL.finditer(line[:_MAX_LINE].split("//")[0]):
+        for match in _COORDINATE_OF_MILL.finditer(line[:MAX_LINE].split("//")[0]):
             yield Requirement(f"{match['group']}:{match['name']}", match["version"], "", number)
 
 
 def _elm(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages of Elm; an application lists those of its packages, too, which it doesn't name itself."""
     data = json.loads("\n".join(lines))
-    matches = ((number, _QUOTED_KEY.match(line[:_MAX_LINE])) for number, line in enumerate(lines, 1))
+    matches = ((number, _QUOTED_KEY.match(line[:MAX_LINE])) for number, line in enumerate(lines, 1))
     numbers = {match[1]: number for number, match in matches if match is not None}
     for key, group in (("dependencies", ""), ("test-dependencies", "test")):
         table = data.get(key) or {}

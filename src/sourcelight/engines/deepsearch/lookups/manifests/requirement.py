@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+MAX_LINE = 500
+"""Characters of a line that are read: a program made a longer one, and patterns of several parts are slow on it."""
 PLUGIN = "build plugin"
 """The group of what a build runs: it isn't counted among packages."""
 PLATFORM, BY_NAME = "platform", "by name"
@@ -90,7 +92,7 @@ def lines_of_keys(lines: Sequence[str], start: int = 0) -> dict[str, int]:
     """Return the first line (from 1), behind `start` lines, that assigns each key of TOML."""
     numbers: dict[str, int] = {}
     for number, line in enumerate(lines[start:], start + 1):
-        match = _KEY.match(line[:500])
+        match = _KEY.match(line[:MAX_LINE])
         if match is not None:
             numbers.setdefault(match[1], number)
     return numbers
@@ -205,7 +207,7 @@ def keys_around(path: str, lines: Sequence[str], number: int) -> list[str]:
             if not line.strip() or line.lstrip().startswith(("#", "//")) or _indent(line) >= indent:
                 continue
             indent = _indent(line)
-            head = re.match(r"\s*(?:-\s+)?[\"']?([\w./-]+)[\"']?\s*:\s*[{\[]?\s*(?:#.*)?$", line[:500])
+            head = re.match(r"\s*(?:-\s+)?[\"']?([\w./-]+)[\"']?\s*:\s*[{\[]?\s*(?:#.*)?$", line[:MAX_LINE])
             keys += [head[1]] if head is not None else []
             if not indent:
                 break
@@ -213,7 +215,7 @@ def keys_around(path: str, lines: Sequence[str], number: int) -> list[str]:
         return keys[::-1]
 
     for line in reversed(lines[max(0, number - 1 - _MAX_ABOVE) : number - 1]):
-        header = re.match(r"\s*\[{1,2}([^\]]+)\]{1,2}\s*(?:[#;].*)?$", line[:500])
+        header = re.match(r"\s*\[{1,2}([^\]]+)\]{1,2}\s*(?:[#;].*)?$", line[:MAX_LINE])
         if header is not None:
             return [part.strip("\"' ") for part in re.split(r"[.:]", header[1])]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sourcelight.engines.deepsearch.lookups.manifests.nested_formats import join_bounds
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import without_comments
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import MAX_LINE, without_comments
 
 MANIFESTS = (
     r"(^|/)(pyproject\.toml|setup\.(py|cfg)|[\w.-]*requirements[\w.-]*\.(txt|in)|requirements/[\w.-]+\.(txt|in)|package\.json|go\.mod|Cargo\.toml"
@@ -128,7 +128,7 @@ def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, in
         # Conditions choose among several lines, so that none of them tells all.
         if (
             runtime in {"dotnet", "c++", "kotlin"}
-            and sum(re.search(pattern, line[:500]) is not None for line in lines) > 1
+            and sum(re.search(pattern, line[:MAX_LINE]) is not None for line in lines) > 1
         ):
             return None
 
@@ -136,7 +136,7 @@ def read_runtime(path: str, lines: Sequence[str], runtime: str) -> tuple[str, in
         for number, line in enumerate(lines, 1):
             # In Cabal, a value may begin on the line below its field.
             is_open = runtime == "ghc" and re.match(r"(?i)tested-with\s*:\s*$", line) and number < len(lines)
-            match = re.search(pattern, f"{line.rstrip()} {lines[number].strip()}" if is_open else line[:500])
+            match = re.search(pattern, f"{line.rstrip()} {lines[number].strip()}" if is_open else line[:MAX_LINE])
             if match is not None and (runtime not in _OBJECTS or match[1] == expected):
                 version = join_bounds(match[1]) if runtime == "ocaml" else match[1]
                 return version, number + bool(is_open)

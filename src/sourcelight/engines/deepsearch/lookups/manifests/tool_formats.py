@@ -11,9 +11,13 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sourcelight.engines.deepsearch.lookups.manifests.requirement import Requirement, lines_of_keys, table_start
+from sourcelight.engines.deepsearch.lookups.manifests.requirement import (
+    MAX_LINE,
+    Requirement,
+    lines_of_keys,
+    table_start,
+)
 
-_MAX_LINE = 500
 _DUB_ENTRY = re.compile(r"\s*dependency\s+\"(?P<name>[\w.:-]+)\"(?P<rest>[^\n]*)")
 _DUB_BLOCK = re.compile(r"\s*(?P<kind>configuration|subPackage)\b\s*(?:\"(?P<name>[^\"]*)\")?[^{]*\{")
 
@@ -22,7 +26,7 @@ def _dub_sdl(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the dependencies of a package of D; those of a configuration or a part have it as their list."""
     blocks: list[str] = []
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE].split("//")[0]
+        text = line[:MAX_LINE].split("//")[0]
         entry = _DUB_ENTRY.match(text)
         if entry is not None:
             version = re.search(r"\bversion=\"([^\"]*)\"", entry["rest"])
@@ -68,7 +72,7 @@ def _toml_tables(names: Mapping[str, str]) -> Callable[[Sequence[str]], Iterator
 
 def _line_with(lines: Sequence[str], text: str) -> int:
     """Return the first line (from 1) with a text; 0 for none."""
-    return next((number for number, line in enumerate(lines, 1) if text in line[:_MAX_LINE]), 0)
+    return next((number for number, line in enumerate(lines, 1) if text in line[:MAX_LINE]), 0)
 
 
 def _bower(lines: Sequence[str]) -> Iterator[Requirement]:
@@ -87,7 +91,7 @@ _PKG_ENTRY = re.compile(r"(?P<name>[A-Za-z][\w.+-]*)(?:\s*(?P<sign>[<>=]+)\s*(?P
 def _configure_ac(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the libraries that a script of Autoconf asks pkg-config for."""
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         check = None if re.match(r"\s*(?:#|dnl\b)", text) is not None else _PKG_CHECK.search(text)
         for entry in _PKG_ENTRY.finditer(check["list"]) if check is not None else ():
             version = f"{entry['sign']} {entry['version']}" if entry["version"] else ""
@@ -101,7 +105,7 @@ def _dist_ini(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the modules of Dist::Zilla below ``[Prereqs]``; the name behind a slash is their list."""
     group: str | None = None
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE].split(" ;")[0]
+        text = line[:MAX_LINE].split(" ;")[0]
         if text.lstrip().startswith("["):
             head = _DZIL_HEAD.match(text)
             name = "" if head is None or head["list"] is None else head["list"]
@@ -133,7 +137,7 @@ def _powershell(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the modules that a manifest of PowerShell requires, or that a script installs or requires."""
     is_inside = False
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         required = _REQUIRES.match(text)
         if required is None and text.lstrip().startswith("#"):
             continue
@@ -168,7 +172,7 @@ def _modules_of(text: str, group: str, number: int) -> Iterator[Requirement]:
 def _ps_depend(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the entries of a file of PSDepend: names with versions."""
     for number, line in enumerate(lines, 1):
-        match = _DEPEND_ENTRY.match(line[:_MAX_LINE])
+        match = _DEPEND_ENTRY.match(line[:MAX_LINE])
         if match is not None and match["name"].lower() not in _NO_MODULE:
             yield Requirement(match["name"], match["version"], "", number)
 
@@ -177,8 +181,8 @@ def _debian_control(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages of Debian: those for building it, and those of its binaries."""
     group: str | None = None
     for number, line in enumerate(lines, 1):
-        field = re.match(r"([A-Za-z][\w-]*):(.*)$", line[:_MAX_LINE])
-        text = line[:_MAX_LINE]
+        field = re.match(r"([A-Za-z][\w-]*):(.*)$", line[:MAX_LINE])
+        text = line[:MAX_LINE]
         if field is not None:
             name, text = field[1].lower(), field[2]
             group = "build" if name.startswith("build-depends") else "" if name == "depends" else None
@@ -194,7 +198,7 @@ def _tox(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages of the environments of tox, with the environment as their list."""
     section, is_inside = "", False
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE].split(" #")[0]
+        text = line[:MAX_LINE].split(" #")[0]
         head = re.match(r"\[([^\]]+)\]", text)
         field = re.match(r"([\w.-]+)\s*=\s*(.*)$", text)
         if head is not None:
@@ -212,7 +216,7 @@ def _pre_commit(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the repositories of hooks of pre-commit, each with its revision."""
     name, start = "", 0
     for number, line in enumerate(lines, 1):
-        match = re.match(r"\s*(?:-\s+)?(repo|rev)\s*:\s*[\"']?([^\s\"'#]+)", line[:_MAX_LINE])
+        match = re.match(r"\s*(?:-\s+)?(repo|rev)\s*:\s*[\"']?([^\s\"'#]+)", line[:MAX_LINE])
         if match is None:
             continue
         if match[1] == "repo":
@@ -226,7 +230,7 @@ def _pre_commit(lines: Sequence[str]) -> Iterator[Requirement]:
 def _compose(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the images of the containers of Compose."""
     for number, line in enumerate(lines, 1):
-        match = re.match(r"\s*image\s*:\s*[\"']?([a-z0-9][\w./-]*)(?::([\w.-]+))?[\"']?\s*(?:#.*)?$", line[:_MAX_LINE])
+        match = re.match(r"\s*image\s*:\s*[\"']?([a-z0-9][\w./-]*)(?::([\w.-]+))?[\"']?\s*(?:#.*)?$", line[:MAX_LINE])
         if match is not None:
             yield Requirement(match[1], match[2] or "", "image", number)
 
@@ -235,7 +239,7 @@ def _stack(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages below ``extra-deps:`` of Stack, whose versions follow their names."""
     is_inside = False
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         if re.match(r"[A-Za-z]", text) is not None:
             is_inside = text.startswith("extra-deps:")
         entry = (
@@ -257,7 +261,7 @@ def _emacs(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages of ``Package-Requires`` in the head of a file, or of a definition of a package."""
     is_inside = False
     for number, line in enumerate(lines[:_MAX_HEAD], 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         head = re.match(r";;+\s*([A-Za-z-]+)\s*:", text)
         if head is not None:
             is_inside = head[1].lower() == "package-requires"
@@ -276,7 +280,7 @@ def _cask(lines: Sequence[str]) -> Iterator[Requirement]:
     """Yield the packages of Cask; those for development have this list."""
     group = ""
     for number, line in enumerate(lines, 1):
-        text = line[:_MAX_LINE]
+        text = line[:MAX_LINE]
         if text.startswith("("):
             group = "development" if text.startswith("(development") else ""
         entry = _DEPENDS_ON.match(text)

@@ -37,7 +37,7 @@ def project_topic(inquiry: ResearchRequest) -> str:
     return read_project_question(inquiry.words, names, is_follow_up=bool(inquiry.previous))
 
 
-def find_project(topic: str, work: Work, notes: list[str]) -> Finding | None:
+def find_project(topic: str, work: Work) -> Finding | None:
     """Return the answer to a question about the project; None if nothing in the repositories has it.
 
     Parameters
@@ -47,15 +47,15 @@ def find_project(topic: str, work: Work, notes: list[str]) -> Finding | None:
     """
     find = _FINDERS.get(topic)
     if find is not None:
-        return find(work, notes)
+        return find(work)
 
     # A command to copy says more than the section around it.
-    command = find_command(work, topic, notes) if topic in {"test", "build", "install"} else None
-    finding = command or find_section(work, topic, notes)
+    command = find_command(work, topic) if topic in {"test", "build", "install"} else None
+    finding = command or find_section(work, topic)
     if finding is None and topic == "run":
-        finding = find_field(work, "script", "start", "", "", notes)
+        finding = find_field(work, "script", "start", "", "")
 
-    return finding or find_no_section(work, topic, notes)
+    return finding or find_no_section(work, topic)
 
 
 def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
@@ -80,42 +80,42 @@ def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     return replace(inquiry.with_words(question), question=question) if question else inquiry
 
 
-def find_profile(work: Work, notes: list[str]) -> Finding | None:
+def find_profile(work: Work) -> Finding | None:
     """Return what the README says, and of a single repository its license, newest tag and last commit below."""
-    finding = find_overview(work, notes)
+    finding = find_overview(work)
     if finding is None or finding.details:
         return finding
 
     further = (
-        find_field(work, "license", "", "", "", notes),
-        find_newest_tag(work, notes) or find_field(work, "version", "", "", "", notes),
-        find_newest_commits(work, notes),
+        find_field(work, "license", "", "", ""),
+        find_newest_tag(work) or find_field(work, "version", "", "", ""),
+        find_newest_commits(work),
     )
     finding.heading = "At a glance"
     finding.details = [other.headline for other in further if other is not None]
     return finding
 
 
-def find_entry(work: Work, notes: list[str]) -> Finding | None:
+def find_entry(work: Work) -> Finding | None:
     """Return the programs that a manifest names, or the definitions of `main` outside of tests and tools."""
-    field = find_field(work, "binaries", "", "", "", notes)
+    field = find_field(work, "binaries", "", "", "")
     if field is not None:
         return field
     queries: list[str] = []
-    definitions = find_definitions(work, "main", notes, queries)
-    programs = [location for location in definitions if rank_of(location.path) == 0]
-    return state_definitions(work, "main", programs, queries, notes) if programs else None
+    definitions = find_definitions(work, "main", queries)
+    programs = [location for location in definitions if rank_of(location.path).is_code]
+    return state_definitions(work, "main", programs, queries) if programs else None
 
 
-_FINDERS: Mapping[str, Callable[[Work, list[str]], Finding | None]] = {
+_FINDERS: Mapping[str, Callable[[Work], Finding | None]] = {
     "overview": find_profile,
     "version": find_version,
     "previous_version": find_previous_tag,
     "activity": find_newest_commits,
-    "layout": lambda work, notes: find_section(work, "layout", notes) or find_directories(work, notes),
+    "layout": lambda work: find_section(work, "layout") or find_directories(work),
     "entry": find_entry,
     "tests": find_tests,
     "ci": find_ci,
-    "docs": lambda work, notes: find_section(work, "docs", notes) or find_documents(work, notes),
+    "docs": lambda work: find_section(work, "docs") or find_documents(work),
 }
 """Functions that answer questions about topics that aren't a section of a document alone."""

@@ -39,37 +39,36 @@ _SERVICES: Mapping[str, str] = {
 }
 
 
-def find_directories(work: Work, notes: list[str]) -> Finding | None:
+def find_directories(work: Work) -> Finding | None:
     """Return the directories at the top with the most files; None for several repositories, or without any."""
-    paths, queries = _paths(work, notes)
+    paths, queries = _paths(work)
     if paths is None:
         return None
     by_directory = _by_directory(paths, _top_directory)
     visible = {name: files for name, files in by_directory.items() if not name.startswith(".")}
     text = "The directories at the top with the most files are"
-    return _state_directories(work, text, visible or by_directory, queries, notes)
+    return _state_directories(work, text, visible or by_directory, queries)
 
 
-def find_tests(work: Work, notes: list[str]) -> Finding | None:
+def find_tests(work: Work) -> Finding | None:
     """Return the directories with the most test files; None for several repositories, or without any."""
-    return _find_by_kind(work, "Most test files are in", is_test, _test_directory, notes)
+    return _find_by_kind(work, "Most test files are in", is_test, _test_directory)
 
 
-def find_documents(work: Work, notes: list[str]) -> Finding | None:
+def find_documents(work: Work) -> Finding | None:
     """Return the directories with the most documents; None for several repositories, or without any."""
-    return _find_by_kind(work, "Most documents are in", lambda path: kind_of(path) == "docs", _top_directory, notes)
+    return _find_by_kind(work, "Most documents are in", lambda path: kind_of(path) == "docs", _top_directory)
 
 
-def find_ci(work: Work, notes: list[str]) -> Finding | None:
+def find_ci(work: Work) -> Finding | None:
     """Return the files that configure builds of a service; None without any, or for several repositories."""
     pattern = "|".join(_SERVICES)
     queries = make_queries(work, f"type:path file:{quote_value(pattern)}")
     target = _only_target(work)
-    paths = sorted({row["path"] for row in run_searches(work, queries, notes) if row["path"]})
+    paths = sorted({row["path"] for row in run_searches(work, queries) if row["path"]})
     if target is None or not paths:
         return None
 
-    texts = work.texts
     by_service: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         service = next((name for form, name in _SERVICES.items() if re.search(form, path, re.IGNORECASE)), "")
@@ -78,27 +77,29 @@ def find_ci(work: Work, notes: list[str]) -> Finding | None:
     statements = []
     for service, files in by_service.items():
         verb = "configures" if len(files) == 1 else "configure"
-        evidence = tuple(texts.evidence(target, path, 1, 1, "read", 1.0) for path in files[:MAX_NAMED])
+        evidence = tuple(work.texts.evidence(target, path, 1, 1, "read", 1.0) for path in files[:MAX_NAMED])
         statements.append(
             Statement(f"{join_first([code(path) for path in files], MAX_NAMED)} {verb} {service}", evidence)
         )
 
-    finding = Finding(statements[0], "layout", queries=[join_queries(queries)], notes=notes, heading="Other services")
+    finding = Finding(
+        statements[0], "layout", queries=[join_queries(queries)], notes=work.notes, heading="Other services"
+    )
     finding.details = statements[1:]
     finding.method.append("Known by the names of files; a service may be configured elsewhere, too.")
     return finding
 
 
 def _find_by_kind(
-    work: Work, text: str, accepts: Callable[[str], bool], directory_of: Callable[[str], str], notes: list[str]
+    work: Work, text: str, accepts: Callable[[str], bool], directory_of: Callable[[str], str]
 ) -> Finding | None:
-    paths, queries = _paths(work, notes)
+    paths, queries = _paths(work)
     by_directory = _by_directory([path for path in paths or () if accepts(path)], directory_of)
-    return _state_directories(work, text, by_directory, queries, notes)
+    return _state_directories(work, text, by_directory, queries)
 
 
 def _state_directories(
-    work: Work, text: str, by_directory: Mapping[str, Sequence[str]], queries: Sequence[str], notes: list[str]
+    work: Work, text: str, by_directory: Mapping[str, Sequence[str]], queries: Sequence[str]
 ) -> Finding | None:
     """State the directories with the most files, and each with its number of files and the start of its README."""
     target = _only_target(work)
@@ -106,11 +107,10 @@ def _state_directories(
         return None
 
     names = sorted(by_directory, key=lambda name: (-len(by_directory[name]), name))
-    texts = work.texts
-    evidence = tuple(_first_line(texts, target, by_directory[name]) for name in names[:MAX_NAMED])
+    evidence = tuple(_first_line(work.texts, target, by_directory[name]) for name in names[:MAX_NAMED])
     headline = Statement(f"{text} {join_first([code(name) for name in names], MAX_NAMED)}", evidence)
-    finding = Finding(headline, "layout", queries=[join_queries(queries)], notes=notes, heading="Directories")
-    finding.details = [_describe(texts, target, name, by_directory[name]) for name in names[:MAX_DETAILS]]
+    finding = Finding(headline, "layout", queries=[join_queries(queries)], notes=work.notes, heading="Directories")
+    finding.details = [_describe(work.texts, target, name, by_directory[name]) for name in names[:MAX_DETAILS]]
     finding.method.append("Counts the files of the searched commit.")
     return finding
 
@@ -164,9 +164,9 @@ def _only_target(work: Work) -> Target | None:
     return targets[0] if len(targets) == 1 else None
 
 
-def _paths(work: Work, notes: list[str]) -> tuple[list[str] | None, list[str]]:
+def _paths(work: Work) -> tuple[list[str] | None, list[str]]:
     """Return all paths of the only repository, and the searches; None for several repositories."""
     if _only_target(work) is None:
         return None, []
     queries = make_listing_queries(work)
-    return sorted({row["path"] for row in run_searches(work, queries, notes) if row["path"]}), queries
+    return sorted({row["path"] for row in run_searches(work, queries) if row["path"]}), queries

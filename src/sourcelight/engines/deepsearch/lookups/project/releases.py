@@ -29,10 +29,10 @@ _MAX_ANCESTORS = 20
 """Maximum tags among which the one before the newest is looked for."""
 
 
-def find_version(work: Work, notes: list[str]) -> Finding | None:
+def find_version(work: Work) -> Finding | None:
     """Return the newest tag, with the version in a manifest below; None without both."""
-    field = find_field(work, "version", "", "", "", notes)
-    finding = find_newest_tag(work, notes)
+    field = find_field(work, "version", "", "", "")
+    finding = find_newest_tag(work)
     if finding is None and field is not None and re.search(r"`0\.0\.0\b", field.headline.text) is not None:
         # What is never published has a version that says nothing.
         return None
@@ -43,7 +43,7 @@ def find_version(work: Work, notes: list[str]) -> Finding | None:
     return finding
 
 
-def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
+def find_newest_tag(work: Work) -> Finding | None:
     """Return the tag of the newest commit that has one; None for several repositories, or without any."""
     targets = [target for target in work.targets if target.repository.kind == "git"]
     if len(targets) != 1:
@@ -72,7 +72,7 @@ def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
         Statement(text, (evidence_of(commits[0]),)),
         "tag",
         queries=[format_call("list_refs", arguments)],
-        notes=notes,
+        notes=work.notes,
         heading="Earlier tags",
     )
     finding.details = [
@@ -82,7 +82,7 @@ def find_newest_tag(work: Work, notes: list[str]) -> Finding | None:
     return finding
 
 
-def find_previous_tag(work: Work, notes: list[str]) -> Finding | None:
+def find_previous_tag(work: Work) -> Finding | None:
     """Return the tag before the newest one: the newest whose commit that one contains; None without any."""
     pair = newest_release(work)
     if pair is None or not pair.previous:
@@ -95,7 +95,10 @@ def find_previous_tag(work: Work, notes: list[str]) -> Finding | None:
 
     text = f"The tag before {code(pair.newest)} is {code(pair.previous)}, of the commit by {byline(commits[0])}"
     finding = Finding(
-        Statement(text, (evidence_of(commits[0]),)), "tag", queries=[format_call("commit_search", lookup)], notes=notes
+        Statement(text, (evidence_of(commits[0]),)),
+        "tag",
+        queries=[format_call("commit_search", lookup)],
+        notes=work.notes,
     )
     finding.method.append(
         "It is the newest tag, by the date of its commit, that the history of the newest one contains: a tag of "
@@ -139,7 +142,7 @@ def newest_release(work: Work) -> ReleaseTags | None:
     return ReleaseTags(repository, newest["name"], "")
 
 
-def find_newest_commits(work: Work, notes: list[str]) -> Finding | None:
+def find_newest_commits(work: Work) -> Finding | None:
     """Return the newest commits of the searched revision; None for several repositories."""
     targets = work.targets
     if len(targets) != 1 or targets[0].repository.kind != "git":
@@ -160,7 +163,7 @@ def find_newest_commits(work: Work, notes: list[str]) -> Finding | None:
         Statement(text, (evidence_of(newest),)),
         "commits",
         queries=[format_call("commit_search", arguments)],
-        notes=notes,
+        notes=work.notes,
         heading="Commits before it",
     )
     finding.details = [

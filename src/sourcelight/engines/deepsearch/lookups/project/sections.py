@@ -10,7 +10,6 @@ from typing import TypeAlias
 from sourcelight.core.markup import code, join_first
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, FileEvidence, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
@@ -158,11 +157,11 @@ _Candidate: TypeAlias = tuple[tuple[int, ...], ProjectDocument, DocumentSection]
 """A section of a document with its rank."""
 
 
-def documents(work: Work, notes: list[str], queries: list[str]) -> Iterator[ProjectDocument]:
+def documents(work: Work, queries: list[str]) -> Iterator[ProjectDocument]:
     """Yield documents at the top and in directories of documentation, READMEs first."""
     searches = make_queries(work, f"type:path file:{quote_value(_DOCUMENTS)}")
     queries += searches
-    paths = {(row["repository"], row["path"]) for row in run_searches(work, searches, notes) if row["path"]}
+    paths = {(row["repository"], row["path"]) for row in run_searches(work, searches) if row["path"]}
     count = 0
     for repository, path in sorted(paths, key=lambda item: (item[0], _order(item[1]))):
         target = work.inquiry.pins.of(repository)
@@ -181,22 +180,21 @@ def _order(path: str) -> tuple[bool, int, bool, int, str]:
     return not name.startswith("readme"), path.count("/"), "." in name.partition(".")[2], len(name), path
 
 
-def find_overview(work: Work, notes: list[str]) -> Finding | None:
+def find_overview(work: Work) -> Finding | None:
     """Return the first paragraph of each repository's README; None if none has one."""
-    texts = work.texts
     queries: list[str] = []
     statements: dict[str, Statement] = {}
     has_readme = False
-    for document in documents(work, notes, queries):
+    for document in documents(work, queries):
         key = document.target.repository.key
         if key in statements or not document.path.rpartition("/")[2].casefold().startswith("readme"):
             continue
 
         has_readme = True
-        lines = texts.lines(document.target, document.path)
+        lines = work.texts.lines(document.target, document.path)
         paragraph = _find_description(document.path, lines)
         if paragraph is not None:
-            evidence = texts.evidence(
+            evidence = work.texts.evidence(
                 document.target, document.path, paragraph.begin_line, paragraph.end_line, "doc", 1.0
             )
             source = f"{code(document.path)}{of_repository(work, document.target)}"
@@ -206,10 +204,12 @@ def find_overview(work: Work, notes: list[str]) -> Finding | None:
         if has_readme or not queries:
             return None
         text = "No file at the top is called README"
-        return Finding(Statement(text), "document", queries=[join_queries(queries)], notes=notes, is_negative=True)
+        return Finding(Statement(text), "document", queries=[join_queries(queries)], notes=work.notes, is_negative=True)
 
     headline, *further = statements.values()
-    finding = Finding(headline, "document", queries=[join_queries(queries)], notes=notes, heading="Other repositories")
+    finding = Finding(
+        headline, "document", queries=[join_queries(queries)], notes=work.notes, heading="Other repositories"
+    )
     finding.details = further[:MAX_DETAILS]
     finding.method.append("Quotes the first paragraph of the README.")
     return finding
@@ -230,23 +230,22 @@ def _find_description(path: str, lines: Sequence[str]) -> DocumentParagraph | No
     return first
 
 
-def find_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
+def find_section(work: Work, topic: str) -> Finding | None:
     """Return what the documents of a project say about a topic of `question.lookups.project`; None for nothing."""
     subject = _SUBJECTS.get(topic)
     if subject is None:
         return None
 
-    texts = work.texts
     queries: list[str] = []
     candidates: list[_Candidate] = []
-    for order, document in enumerate(documents(work, notes, queries)):
-        lines = texts.lines(document.target, document.path)
+    for order, document in enumerate(documents(work, queries)):
+        lines = work.texts.lines(document.target, document.path)
         candidates += _candidates(topic, subject, document, lines, order)
 
     statements: dict[str, Statement] = {}
     for _, document, section in sorted(candidates, key=lambda candidate: candidate[0]):
         key = document.target.repository.key
-        statement = None if key in statements else _state(work, texts, document, section)
+        statement = None if key in statements else _state(work, document, section)
         if statement is not None:
             statements[key] = statement
 
@@ -254,7 +253,9 @@ def find_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
         return None
 
     headline, *further = statements.values()
-    finding = Finding(headline, "document", queries=[join_queries(queries)], notes=notes, heading="Other repositories")
+    finding = Finding(
+        headline, "document", queries=[join_queries(queries)], notes=work.notes, heading="Other repositories"
+    )
     finding.quotes = [item for item in headline.evidence if isinstance(item, FileEvidence)]
     finding.details = further
     finding.method.append("Reads documents at the top and in directories of documentation; titles decide.")
@@ -292,11 +293,11 @@ def _candidates(
             yield (rank, order, section.level), document, section
 
 
-def find_no_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
+def find_no_section(work: Work, topic: str) -> Finding | None:
     """Return that no title of a document is about a topic; None for other topics, or without documents."""
     noun = _UNTITLED.get(topic)
     queries: list[str] = []
-    paths = [document.path for document in documents(work, notes, queries)] if noun else []
+    paths = [document.path for document in documents(work, queries)] if noun else []
     is_whole = len(paths) < _MAX_DOCUMENTS
 
     # Only of these are all titles read.
@@ -306,16 +307,16 @@ def find_no_section(work: Work, topic: str, notes: list[str]) -> Finding | None:
 
     names = join_first([code(path) for path in paths], MAX_NAMED)
     finding = Finding(
-        Statement(f"No title in {names} is about {noun}"), "document", queries=[join_queries(queries)], notes=notes
+        Statement(f"No title in {names} is about {noun}"), "document", queries=[join_queries(queries)], notes=work.notes
     )
     finding.is_negative = True
     finding.method.append("Reads the titles of documents at the top and in directories of documentation.")
     return finding
 
 
-def _state(work: Work, texts: FileTexts, document: ProjectDocument, section: DocumentSection) -> Statement | None:
+def _state(work: Work, document: ProjectDocument, section: DocumentSection) -> Statement | None:
     """State what a section says first; None for an empty one."""
-    lines = texts.lines(document.target, document.path)
+    lines = work.texts.lines(document.target, document.path)
     end = min(section.end_line, section.begin_line + _QUOTED_LINES - 1)
     while end > section.begin_line and not lines[end - 1].strip():
         end -= 1
@@ -332,7 +333,7 @@ def _state(work: Work, texts: FileTexts, document: ProjectDocument, section: Doc
     ):
         paragraph = None
 
-    evidence = texts.evidence(document.target, document.path, section.begin_line, end, "doc", 1.0)
+    evidence = work.texts.evidence(document.target, document.path, section.begin_line, end, "doc", 1.0)
     source = f"{code(document.path)}{of_repository(work, document.target)}"
     title = f" under “{inline(section.title, _MAX_TITLE)}”" if section.title else ""
     if paragraph is not None and paragraph.begin_line <= end:

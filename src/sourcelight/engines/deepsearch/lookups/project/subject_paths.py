@@ -117,7 +117,7 @@ def name_word_path(inquiry: ResearchRequest) -> tuple[ResearchRequest, str] | No
     word = match["subject"].lower()
     is_past = _PAST.search(match[0]) is not None
     candidates = _paths_of(paths, is_past=is_past)
-    called = [path for path in candidates if rank_of(path) <= 1 and not _OF_TESTS.search(path)]
+    called = [path for path in candidates if rank_of(path).is_of_project and not _OF_TESTS.search(path)]
     called = [path for path in called if _without_ending(path).rpartition("/")[2].lstrip(".").lower() == word]
     depth = min((path.rstrip("/").count("/") for path in called), default=0)
     first = [path for path in called if path.rstrip("/").count("/") == depth]
@@ -266,7 +266,7 @@ def _score(path: str, stems: Sequence[str], *, wants_folder: bool) -> tuple[int,
     missing = words - own_stems - _GENERIC - directories
     if missing and stem_of("".join(parts)) != "".join(stems):
         return None
-    if (rank_of(path) > 1 or _OF_TESTS.search(path) is not None) and not re.search(
+    if (not rank_of(path).is_of_project or _OF_TESTS.search(path) is not None) and not re.search(
         r"\b(?:test|spec|doc|exampl|guid)", " ".join(stems)
     ):
         return None

@@ -106,7 +106,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
         The name of a setting of this owner, which may be a word of the form of a question, such as "mode".
     """
     queries: list[str] = []
-    notes: list[str] = []
+    work = work.without_notes()
     question = read_value_question(work.inquiry.words, work.inquiry.pins.short_names)
     if question is None:
         return None
@@ -120,8 +120,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
         further = [text for text in further if text == owner or text.lower() not in question.words]
         question = replace(question, names=(*question.names, *further))
 
-    texts = work.texts
-    matches = [item for item in _find(work, texts, question, queries, notes) if not _is_alias(item, owner, setting)]
+    matches = [item for item in _find(work, question, queries) if not _is_alias(item, owner, setting)]
     best = _best(question, [item for item in matches if item.is_whole])
     values = {item.binding.value for item in best}
 
@@ -139,23 +138,23 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
     )
     if question.is_default and (not is_stated or is_null(best[0].binding.value)):
         # "None" in code often means that something else sets it.
-        documented = find_stated(work, texts, question, queries, notes)
+        documented = find_stated(work, question, queries)
         if documented and _may_answer(question, documented[0], matches, work.inquiry.question):
-            return state_values(work, documented, documented[0].subject, queries, notes, verb="is")
+            return state_values(work, documented, documented[0].subject, queries, verb="is")
         # A variable of the name may be nothing until the option that is typed, such as `--colors`, sets it.
         is_stated = is_stated and bool(question.names) and _TYPED_OPTION.search(work.inquiry.question) is None
 
     if not is_stated:
-        return find_measured_default(work, texts, question, queries, notes)
+        return find_measured_default(work, question, queries)
 
     first = best[0]
-    candidates = [_candidate(texts, item) for item in best if item.binding.name == first.binding.name]
+    candidates = [_candidate(work.texts, item) for item in best if item.binding.name == first.binding.name]
     subject, verb = candidates[0].subject, candidates[0].verb
-    finding = state_values(work, candidates, subject, queries, notes, verb=verb)
-    if len(values) == 1 and verb == "is set to" and sets_again(texts, first):
+    finding = state_values(work, candidates, subject, queries, verb=verb)
+    if len(values) == 1 and verb == "is set to" and sets_again(work.texts, first):
         text = f"{finding.headline.text}; other lines of the file set it, too"
         finding.headline = Statement(text, finding.headline.evidence)
-    follow_constant(work, candidates, finding, notes)
+    follow_constant(work, candidates, finding)
     return finding
 
 
@@ -242,12 +241,11 @@ def _is_of_asked_kind(question: ValueQuestion, name: str, value: str, text: str,
     return is_named or value.lower() not in {"true", "false"} or not (asks_whether(name) or _ASKS_FOR_THING.match(text))
 
 
-def _find(
-    work: Work, texts: FileTexts, question: ValueQuestion, queries: list[str], notes: list[str]
-) -> list[BindingMatch]:
+def _find(work: Work, question: ValueQuestion, queries: list[str]) -> list[BindingMatch]:
     """Return the bindings whose names have no other words than the question, and whose surroundings have the rest."""
+    texts = work.texts
     matches: list[BindingMatch] = []
-    for row in _rows(work, question, queries, notes):
+    for row in _rows(work, question, queries):
         target = work.inquiry.pins.of(row["repository"])
         if target is None:
             continue
@@ -274,7 +272,7 @@ def _find(
         work.inquiry.context.cancellation.check()
         key = item.target.repository.name, item.path
         if key not in code_by_file:
-            code_by_file[key] = {number for number, _ in code_lines(texts, work, *key)}
+            code_by_file[key] = {number for number, _ in code_lines(work, *key)}
 
         is_code = item.line in code_by_file[key]
         if item.binding.form == "macro":
@@ -298,7 +296,7 @@ def _has_rival(question: ValueQuestion, best: BindingMatch, matches: Sequence[Bi
     )
 
 
-def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[str]) -> Iterator[Mapping[str, Any]]:
+def _rows(work: Work, question: ValueQuestion, queries: list[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the lines of code that bind a name which may be meant."""
     words = [escape_regexp(word) for word in search_words(question)]
     words += [escape_regexp(last_part(name)).replace("-", "[-_]?") for name in question.names]
@@ -313,8 +311,8 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str], notes: list[s
     pattern = rf"{any_word}[\w.-]*\*?(?:{binding}|[\"']\)\s*$|{replaced})"
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
-    rows = [row for row in rows if rank_of(row["path"]) == 0 and len(row["line"] or "") <= MAX_LINE]
+    rows = [row for row in run_searches(work, searches) if row["type"] == "content"]
+    rows = [row for row in rows if rank_of(row["path"]).is_code and len(row["line"] or "") <= MAX_LINE]
     rows = [row for row in rows if language_of(row["path"]) not in NO_CODE and not DOCUMENTS.search(row["path"])]
     rows = [row for row in rows if not _MARKUP.search(row["path"])]
     if len(rows) <= _MAX_ROWS:

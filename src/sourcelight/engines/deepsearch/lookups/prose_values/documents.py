@@ -98,13 +98,12 @@ def _kind_of(bare: str) -> str:
     return "text" if re.fullmatch(r"[a-z#][\w#/ -]*", bare) is not None else ""
 
 
-def find_stated(
-    work: Work, texts: FileTexts, question: ValueQuestion, queries: list[str], notes: list[str]
-) -> list[ValueCandidate]:
+def find_stated(work: Work, question: ValueQuestion, queries: list[str]) -> list[ValueCandidate]:
     """Return the defaults that documentation states for the setting of a question, if they are one value."""
+    texts = work.texts
     searches = make_queries(work, r"case:no type:file /\bdefaults?\b|@default/")
     queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in run_searches(work, searches) if row["type"] == "content"]
     rows = [row for row in rows if len(row["line"] or "") <= _MAX_LINE and not _LOGS.search(row["path"])]
     if len(rows) > _MAX_ROWS:
         return []
@@ -127,12 +126,8 @@ def find_stated(
         if language_of(path) in _DATA and _KEY.match(row["line"]) is not None:
             continue  # a key of data, which is about what is around it
 
-        definitions = texts.definitions(target, path)
-        around = " ".join(
-            f"{definition.name} {definition.container}"
-            for definition in (definitions.definitions() if definitions is not None else ())
-            if definition.begin_line <= row["line_number"] <= definition.end_line
-        )
+        holders = texts.definitions_around(target, path, row["line_number"])
+        around = " ".join(f"{holder.name} {holder.container}" for holder in holders)
         for stated in read_stated(lines, row["line_number"], is_document=is_document):
             share = _share(question, stated, f"{path} {around}")
             if not share:

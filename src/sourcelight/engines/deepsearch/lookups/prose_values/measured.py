@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.evidence.model import Finding
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, heads_of
@@ -34,19 +33,18 @@ _TIMES = frozenset({"timeout", "delay", "duration", "wait", "interval", "ttl"})
 _MAX_HEADS, _DOCUMENTED_LINES = 6, 80
 
 
-def find_measured_default(
-    work: Work, texts: FileTexts, question: ValueQuestion, queries: list[str], notes: list[str]
-) -> Finding | None:
+def find_measured_default(work: Work, question: ValueQuestion, queries: list[str]) -> Finding | None:
     """Return the default of the only parameter that a question about a function describes; None for none or several.
 
     The parameter has the words behind "how many" or "which" in its name, or in the line of the documentation that is
     about it. "How long" asks for a timeout, and "does it trim lines" for a parameter that is true or false.
     """
+    texts = work.texts
     description = _read_description(" ".join(work.inquiry.words.split())) if question.is_default else None
     if description is None:
         return None
 
-    locations = best_locations(find_definitions(work, description.owner, notes, queries, unparsed=True))
+    locations = best_locations(find_definitions(work, description.owner, queries, unparsed=True))
     if not locations or len(locations) > _MAX_HEADS:
         return None
 
@@ -67,7 +65,7 @@ def find_measured_default(
     if len(candidates) != 1:
         return None
 
-    return find_parameter_default(work, locations, candidates.pop(), description.owner, queries, notes)
+    return find_parameter_default(work, locations, candidates.pop(), description.owner, queries)
 
 
 @dataclass(frozen=True, slots=True)

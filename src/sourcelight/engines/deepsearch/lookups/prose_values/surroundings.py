@@ -87,13 +87,8 @@ class BindingMatch:
 def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -> bool:
     """Set where a binding is, and whether the code around it has the other words; return whether it may be meant."""
     lines = texts.lines(item.target, item.path)
-    definitions = texts.definitions(item.target, item.path)
-    around = [
-        definition
-        for definition in (definitions.definitions() if definitions is not None else ())
-        if definition.begin_line <= item.line <= definition.end_line and definition.name != item.binding.name
-    ]
-    item.holders = sorted(around, key=lambda definition: definition.end_line - definition.begin_line)
+    around = texts.definitions_around(item.target, item.path, item.line)
+    item.holders = [definition for definition in around if definition.name != item.binding.name]
     openings = _opening_texts(lines, item)
     if item.binding.form == "assigned" and openings and _SET_IN_BRACES.search(item.path) is not None:
         item.binding = replace(item.binding, form="entry")

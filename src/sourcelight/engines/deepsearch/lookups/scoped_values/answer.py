@@ -17,7 +17,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import rank_of
+from sourcelight.engines.deepsearch.facts.paths import PathRank, rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
 from sourcelight.engines.deepsearch.lookups.definitions.branches import UNDER_CONDITION
@@ -104,7 +104,7 @@ class _ScopedLine:
 
 
 def find_scoped_value(
-    work: Work, name: str, scope: str, queries: list[str], notes: list[str], *, is_default: bool = False
+    work: Work, name: str, scope: str, queries: list[str], *, is_default: bool = False
 ) -> Finding | None:
     """Return the value of a name in a file, a type, a record, a table, a literal or a function; None if unsure.
 
@@ -117,8 +117,8 @@ def find_scoped_value(
     scope
         The words of the question for the place, such as "the ref record" or "list.gleam". Each has to name the file or
         something around the line. Without one, a name that isn't a plain word must have one value in all of the code.
-    queries, notes
-        Searches and remarks for the answer; the ones made here are added.
+    queries
+        Searches for the answer; the ones made here are added.
     is_default
         Whether what holds at first is asked for, so that a variable of a function doesn't count.
     """
@@ -127,8 +127,7 @@ def find_scoped_value(
     if not bare or (not words and _MARKED.fullmatch(bare) is None):
         return None
 
-    texts = work.texts
-    lines = list(_lines_in_scope(work, texts, bare, words, queries, notes))
+    lines = list(_lines_in_scope(work, bare, words, queries))
     # A file may be called as a literal in it: `SETTINGS` of settings.py.
     names = {word.lower() for word in words if not is_file_word(word)}
     holder_lines = [line for line in lines if names and names <= {name for head in line.heads for name in head.names}]
@@ -137,13 +136,13 @@ def find_scoped_value(
     if is_default and "test" not in scope.lower():
         lines = [line for line in lines if not is_test(line.path)]
     if not words:
-        lines = [line for line in lines if rank_of(line.path) <= 1]
+        lines = [line for line in lines if rank_of(line.path).is_of_project]
         is_clear = len({line.value for line in lines if line.line_value is not None}) == 1
         lines = lines if is_clear else []
-    return _state(work, texts, bare, lines, queries, notes, is_default=is_default)
+    return _state(work, bare, lines, queries, is_default=is_default)
 
 
-def find_declared_default(work: Work, name: str, queries: list[str], notes: list[str]) -> Finding | None:
+def find_declared_default(work: Work, name: str, queries: list[str]) -> Finding | None:
     """Return what all types, records, tables, constructors and conventions outside of tests give a name at first.
 
     A name that may be a word of prose has none. A member may have it behind an underscore.
@@ -152,10 +151,9 @@ def find_declared_default(work: Work, name: str, queries: list[str], notes: list
     if not bare or (bare.isalpha() and bare.islower()):
         return None
 
-    texts = work.texts
     for member in (bare, f"_{bare}", f"m_{bare}", f"{bare}_"):
-        lines = [line for line in _lines_in_scope(work, texts, member, (), queries, notes) if _may_declare(line)]
-        finding = _state(work, texts, member, lines, queries, notes, is_default=True, is_declared=True)
+        lines = [line for line in _lines_in_scope(work, member, (), queries) if _may_declare(line)]
+        finding = _state(work, member, lines, queries, is_default=True, is_declared=True)
         if finding is not None:
             return finding
 
@@ -175,13 +173,14 @@ def find_worded_default(work: Work, phrase: str, scope: str) -> Finding | None:
         f"kDefault{capitals}",
         f"DEFAULT_{'_'.join(words).upper()}",
     )
-    findings = (find_scoped_value(work, name, scope, [], [], is_default=True) for name in names)
+    findings = (find_scoped_value(work.without_notes(), name, scope, [], is_default=True) for name in names)
     return next((finding for finding in findings if finding is not None), None)
 
 
 def _may_declare(line: _ScopedLine) -> bool:
     """Return whether a line is of the code itself, or of a file of defaults."""
-    return not rank_of(line.path) or (rank_of(line.path) == 1 and _OF_DEFAULTS.search(line.path) is not None)
+    rank = rank_of(line.path)
+    return rank.is_code or (rank is PathRank.TOOLS and _OF_DEFAULTS.search(line.path) is not None)
 
 
 def _bare(name: str) -> str:
@@ -192,11 +191,9 @@ def _bare(name: str) -> str:
 
 def _state(
     work: Work,
-    texts: FileTexts,
     name: str,
     lines: Sequence[_ScopedLine],
     queries: list[str],
-    notes: list[str],
     *,
     is_default: bool,
     is_declared: bool = False,
@@ -205,14 +202,14 @@ def _state(
 
     Parameters
     ----------
-    work, texts
-        The question, and the files that were read.
+    work
+        The question.
     name
         The name.
     lines
         The lines of the place that have the name.
-    queries, notes
-        Searches and remarks for the answer.
+    queries
+        Searches for the answer.
     is_default
         Whether what holds at first is asked for.
     is_declared
@@ -237,14 +234,14 @@ def _state(
 
     lowest = min(rank_of(line.path) for line in value_lines)
     best = [line for line in value_lines if rank_of(line.path) == lowest]
-    candidates = [_candidate(texts, line, name, is_default=is_default) for line in best]
+    candidates = [_candidate(work.texts, line, name, is_default=is_default) for line in best]
     number = len({candidate.value for candidate in candidates})
     if number > MAX_NAMED or (is_declared and number > 1):
         return None
 
     subject = candidates[0].subject
-    finding = state_values(work, candidates, subject, queries, notes, verb=verb_after(subject))
-    follow_constant(work, candidates, finding, notes)
+    finding = state_values(work, candidates, subject, queries, verb=verb_after(subject))
+    follow_constant(work, candidates, finding)
     if is_conditional and not finding.condition:
         finding.condition = UNDER_CONDITION
         text = f"{finding.headline.text}; {UNDER_CONDITION}"
@@ -252,15 +249,13 @@ def _state(
     return finding
 
 
-def _lines_in_scope(
-    work: Work, texts: FileTexts, name: str, words: Sequence[str], queries: list[str], notes: list[str]
-) -> Iterator[_ScopedLine]:
+def _lines_in_scope(work: Work, name: str, words: Sequence[str], queries: list[str]) -> Iterator[_ScopedLine]:
     """Yield the lines of code that have a name, and are in the place that each of some words names."""
     files = [word for word in words if is_file_word(word)]
     file_filter = f"file:{quote_value(f'(^|/){escape_regexp(files[0])}$')} " if files else ""
     searches = make_queries(work, f"case:yes type:file {file_filter}/{escape_regexp(name)}/")
     queries += searches
-    rows = [row for row in run_searches(work, searches, notes) if row["type"] == "content"]
+    rows = [row for row in run_searches(work, searches) if row["type"] == "content"]
     whole_name = re.compile(rf"(?<![\w-])[@$%_]{{0,2}}{re.escape(name)}(?![\w-])")
     rows = [row for row in rows if whole_name.search((row["line"] or "")[:_MAX_LINE]) is not None]
     if len(rows) > _MAX_ROWS:
@@ -274,9 +269,9 @@ def _lines_in_scope(
 
         key = row["repository"], path
         if key not in code_by_file:
-            code_by_file[key] = {line for line, _ in code_lines(texts, work, *key)}
+            code_by_file[key] = {line for line, _ in code_lines(work, *key)}
 
-        lines = texts.lines(target, path)
+        lines = work.texts.lines(target, path)
         is_macro = 0 < number <= len(lines) and lines[number - 1].lstrip().startswith("#define")
         if not 0 < number <= len(lines) or (number not in code_by_file[key] and not is_macro):
             continue

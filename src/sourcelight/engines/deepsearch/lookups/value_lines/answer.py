@@ -44,9 +44,8 @@ def find_described_value(work: Work) -> Finding | None:
         return None
 
     queries: list[str] = []
-    notes: list[str] = []
-    texts = work.texts
-    lines = find_value_lines(work, texts, request, queries, notes)
+    work = work.without_notes()
+    lines = find_value_lines(work, request, queries)
     fitting = [fit for line in _resolve_constants(lines) if (fit := fit_line(request, line)) is not None]
     best = _fits_of_best_value(fitting)
     if _is_repeated(work.inquiry.words, request, best) or _misses_verb(request, lines, best):
@@ -54,8 +53,8 @@ def find_described_value(work: Work) -> Finding | None:
 
     matches = [line.match for line in lines if line.match is not None]
     if not best or (best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)):
-        return _find_documented(work, request, lines, queries, notes)
-    return _state(work, texts, best, queries, notes)
+        return _find_documented(work, request, lines, queries)
+    return _state(work, best, queries)
 
 
 def _is_repeated(question: str, request: ValueRequest, best: Sequence[ValueFit]) -> bool:
@@ -67,22 +66,22 @@ def _is_repeated(question: str, request: ValueRequest, best: Sequence[ValueFit])
 
 
 def _find_documented(
-    work: Work, request: ValueRequest, lines: Sequence[ValueLine], queries: list[str], notes: list[str]
+    work: Work, request: ValueRequest, lines: Sequence[ValueLine], queries: list[str]
 ) -> Finding | None:
     """Return the default that a document states, or that of the only parameter that a question describes."""
     question = read_value_question(work.inquiry.words, work.inquiry.pins.short_names)
     if question is None or not question.is_default or question.names:
         return None
 
-    documented = find_stated(work, work.texts, question, queries, notes)
+    documented = find_stated(work, question, queries)
     value, subject = (documented[0].value, documented[0].subject) if documented else ("", "")
     # A document that is older than the code proves nothing.
     is_current = not any(
         line.is_default and code(line.name.lstrip("@$")) in subject and contradicts(value, line.value) for line in lines
     )
     if value and is_current and not is_null(value) and is_of_kind(request.kind, value):
-        return state_values(work, documented, subject, queries, notes, verb="is")
-    return find_measured_default(work, work.texts, question, queries, notes)
+        return state_values(work, documented, subject, queries, verb="is")
+    return find_measured_default(work, question, queries)
 
 
 def _misses_verb(request: ValueRequest, lines: Sequence[ValueLine], best: Sequence[ValueFit]) -> bool:
@@ -138,12 +137,12 @@ def _are_of_defaults(fits: Sequence[ValueFit]) -> bool:
     return is_one_name and None not in functions and len(names) == len(fits) <= MAX_NAMED
 
 
-def _state(work: Work, texts: FileTexts, best: Sequence[ValueFit], queries: list[str], notes: list[str]) -> Finding:
+def _state(work: Work, best: Sequence[ValueFit], queries: list[str]) -> Finding:
     """Write the value with its line, and the comment or help text that has words of the question."""
     first = best[0]
-    candidates = [_candidate(texts, fit.line) for fit in best if fit.line.name == first.line.name]
+    candidates = [_candidate(work.texts, fit.line) for fit in best if fit.line.name == first.line.name]
     subject = candidates[0].subject
-    finding = state_values(work, candidates, subject, queries, notes, verb=candidates[0].verb)
+    finding = state_values(work, candidates, subject, queries, verb=candidates[0].verb)
     number, quote = _quote(first)
     if quote:
         evidence = finding.headline.evidence
@@ -152,10 +151,10 @@ def _state(work: Work, texts: FileTexts, best: Sequence[ValueFit], queries: list
         )
         if not is_cited:
             line = first.line
-            citation = texts.evidence(line.target, line.path, number, number, "definition", 1.0, (line.name,))
+            citation = work.texts.evidence(line.target, line.path, number, number, "definition", 1.0, (line.name,))
             evidence = (*evidence, citation)
         finding.headline = Statement(f"{finding.headline.text}; its description says “{inline(quote)}”", evidence)
-    follow_constant(work, candidates, finding, notes)
+    follow_constant(work, candidates, finding)
     return finding
 
 

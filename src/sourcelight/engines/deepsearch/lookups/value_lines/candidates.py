@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
@@ -90,13 +89,11 @@ class ValueLine:
         return " ".join(text for _, text in self.texts)
 
 
-def find_value_lines(
-    work: Work, texts: FileTexts, request: ValueRequest, queries: list[str], notes: list[str]
-) -> list[ValueLine]:
+def find_value_lines(work: Work, request: ValueRequest, queries: list[str]) -> list[ValueLine]:
     """Return the lines with values in files that have all words of a request; none if there are too many files."""
-    files = _files(work, request, queries, notes)
+    files = _files(work, request, queries)
     if len(files) > _MAX_FILES and request.names and request.words:
-        files = _files(work, replace(request, names=()), queries, notes)
+        files = _files(work, replace(request, names=()), queries)
     if len(files) > _MAX_FILES:
         return []
 
@@ -106,19 +103,19 @@ def find_value_lines(
         work.inquiry.context.cancellation.check()
         reader = data_reader(path)
         if reader is not None:
-            file_lines = texts.lines(target, path)
+            file_lines = work.texts.lines(target, path)
             lines += [
                 _of_data(item, target, path) for item in list(reader(file_lines, path)) if _has_word(pattern, item)
             ]
         else:
-            lines += _of_code(work, texts, request, target, path, pattern)
+            lines += _of_code(work, request, target, path, pattern)
         if len(lines) > _MAX_CANDIDATES * 10:
             return []
 
     return lines
 
 
-def _files(work: Work, request: ValueRequest, queries: list[str], notes: list[str]) -> list[tuple[Target, str]]:
+def _files(work: Work, request: ValueRequest, queries: list[str]) -> list[tuple[Target, str]]:
     terms = [_name_pattern(name) for name in request.names]
     # A name of code may be that of the value, whose line needs no other word.
     terms += [pattern_of(word) for word in request.words if not request.names]
@@ -127,7 +124,7 @@ def _files(work: Work, request: ValueRequest, queries: list[str], notes: list[st
 
     text = " AND ".join(f"/{term}/" for term in terms)
     searches = make_queries(work, f"({text}) select:file" if len(terms) > 1 else f"{text} select:file")
-    rows = run_searches(work, searches, notes)
+    rows = run_searches(work, searches)
     queries += searches
     files = []
     for row in rows:
@@ -148,10 +145,12 @@ def _is_read(path: str) -> bool:
     is_data = data_reader(path) is not None
     is_code = not is_data and language_of(path) not in NO_CODE and not _MARKUP.search(path)
     if path.endswith("CMakeLists.txt"):
-        return rank_of(path) <= 1
+        return rank_of(path).is_of_project
     if _OF_TESTS.search(path) is not None:
         return False
-    return (is_data or is_code) and rank_of(path) <= 1 and not is_hidden_file(path) and not DOCUMENTS.search(path)
+    return (
+        (is_data or is_code) and rank_of(path).is_of_project and not is_hidden_file(path) and not DOCUMENTS.search(path)
+    )
 
 
 def _has_word(pattern: re.Pattern[str], item: DataLine) -> bool:
@@ -168,10 +167,10 @@ def _of_data(item: DataLine, target: Target, path: str) -> ValueLine:
 
 
 def _of_code(
-    work: Work, texts: FileTexts, request: ValueRequest, target: Target, path: str, pattern: re.Pattern[str]
+    work: Work, request: ValueRequest, target: Target, path: str, pattern: re.Pattern[str]
 ) -> Iterator[ValueLine]:
     """Yield the values of a file of code whose name, comment or help may have a word of the question."""
-    lines = texts.lines(target, path)
+    lines = work.texts.lines(target, path)
     numbers = _lines_near(lines, pattern)
     if not numbers:
         return
@@ -190,14 +189,14 @@ def _of_code(
     if not matches:
         return
 
-    code = {number for number, _ in code_lines(texts, work, target.repository.name, path)}
+    code = {number for number, _ in code_lines(work, target.repository.name, path)}
     usable = [item for item, _ in matches if item.line in code or item.binding.form in {"macro", "fallback"}]
     usable = [
         item
         for item in usable
         if ANY_COMMENT.match(lines[item.line - 1]) is None or item.binding.form == "macro" or item.binding.begin_line
     ]
-    usable = [item for item in usable if look_around(texts, question, item)]
+    usable = [item for item in usable if look_around(work.texts, question, item)]
     for item in without_second_readings(usable):
         binding = item.binding
         begin_line = binding.begin_line or item.line

@@ -66,8 +66,6 @@ class Lookup:
         The noun next to the name, such as ``class``; empty without one.
     path, line
         Of a line, its file and number; of imports, the file, and `name` is a module that it may import.
-    is_when
-        Whether the question asks for a date rather than a person.
     bound
         Of a default in prose, ``max`` or ``min`` if the question asks for the largest or smallest value.
     is_prose
@@ -82,7 +80,6 @@ class Lookup:
     symbol_kind: str = ""
     path: str = ""
     line: int = 0
-    is_when: bool = False
     bound: str = ""
     is_prose: bool = False
     group: str = ""
@@ -340,7 +337,7 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
     """Make the lookup of a form; None if its words are prose after all."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
     if kind == "line":
-        return Lookup("line", path=groups["path"].strip("`"), line=int(groups["line"]), is_when=_asks_when(groups))
+        return Lookup("line", path=groups["path"].strip("`"), line=int(groups["line"]))
     if kind == "imports":
         name, path = _bare(groups.get("name", "")), groups["path"].strip("`")
         # A name in quotation marks without an ending is a package: "does `dns-cli` depend on X".
@@ -369,10 +366,6 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
         return _make_prose(name, owner, groups["bound"])
 
     return _make_named(kind, name, owner, groups, match[0])
-
-
-def _asks_when(groups: Mapping[str, str]) -> bool:
-    return groups["asks"].lower() == "when"
 
 
 def _make_dependencies(groups: Mapping[str, str]) -> Lookup:

@@ -14,6 +14,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.lookups.manifests import MAX_LINE
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.search import Target
 
@@ -42,8 +43,8 @@ _FURTHER_CONDITIONS = (
 )  # fmt: skip
 """Words of other licenses, and of longer forms of these."""
 
-_MAX_LINES, _MAX_CHARACTERS = 60, 500
-"""First lines of a license file that are read, and characters of a line."""
+_MAX_LINES = 60
+"""First lines of a license file that are read."""
 
 _MAX_LICENSES = 3
 """Files of licenses that one sentence names; a project with more has a directory of them."""
@@ -53,22 +54,14 @@ _MARKS = " *#="
 """Marks around a title."""
 
 
-def find_license_text(work: Work, queries: list[str], notes: list[str]) -> Finding | None:
+def find_license_text(work: Work, query: str) -> Finding | None:
     """Quote the line of each license file at the top that names or grants the license; None if a file has no such line.
 
-    Parameters
-    ----------
-    work
-        The question.
-    queries
-        Gets the query that finds the files.
-    notes
-        Get what could not be read.
+    `query` is the one whose manifests name no license.
     """
     searches = make_queries(work, f"type:path file:{quote_value(_LICENSES)}")
-    queries += searches
     statements = []
-    for row in run_searches(work, searches, notes):
+    for row in run_searches(work, searches):
         target = work.inquiry.pins.of(row["repository"])
         if target is None or not row["path"]:
             continue
@@ -87,7 +80,7 @@ def find_license_text(work: Work, queries: list[str], notes: list[str]) -> Findi
 
     text = "; ".join(statement.text for statement in statements)
     evidence = tuple(item for statement in statements for item in statement.evidence)
-    return Finding(Statement(text, evidence), "field", queries=[join_queries(queries)], notes=notes)
+    return Finding(Statement(text, evidence), "field", queries=[join_queries([query, *searches])], notes=work.notes)
 
 
 def _state_alternatives(work: Work, target: Target, path: str, lines: Sequence[str]) -> Statement | None:
@@ -102,7 +95,7 @@ def _state_alternatives(work: Work, target: Target, path: str, lines: Sequence[s
 
 def _state_license(work: Work, target: Target, path: str, lines: Sequence[str]) -> Statement | None:
     """Quote the first line that names or grants a license; None without one, or if it is the middle of a sentence."""
-    has_license = (number for number, line in enumerate(lines, 1) if _LICENSE_LINE.search(line[:_MAX_CHARACTERS]))
+    has_license = (number for number, line in enumerate(lines, 1) if _LICENSE_LINE.search(line[:MAX_LINE]))
     number = next(has_license, 0)
     if not number or _MIDDLE_OF_SENTENCE.match(lines[number - 1]) is not None:
         return None
@@ -118,7 +111,7 @@ def _state_license(work: Work, target: Target, path: str, lines: Sequence[str]) 
 
 def _license_name(lines: Sequence[str]) -> str:
     """Return the name of a license that has no title of its own, by the sentences that only it has; else nothing."""
-    text = " ".join(" ".join(line[:_MAX_CHARACTERS] for line in lines).lower().split())
+    text = " ".join(" ".join(line[:MAX_LINE] for line in lines).lower().split())
     if any(phrase in text for phrase in _FURTHER_CONDITIONS):
         return ""
     return next((name for name, phrases in _LICENSE_PHRASES if all(phrase in text for phrase in phrases)), "")

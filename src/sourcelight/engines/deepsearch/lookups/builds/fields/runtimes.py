@@ -12,19 +12,20 @@ from collections.abc import Sequence
 from sourcelight.core.markup import code
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, Finding, Statement
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
     list_manifests,
-    own_first,
     select_manifests,
 )
-from sourcelight.engines.deepsearch.lookups.manifests import PARTLY_READ, RUNTIME_CLAIMS, can_require, read_runtime
-
-_MAX_CHARACTERS = 500
-"""Characters of a line that are read."""
+from sourcelight.engines.deepsearch.lookups.manifests import (
+    MAX_LINE,
+    PARTLY_READ,
+    RUNTIME_CLAIMS,
+    can_require,
+    read_runtime,
+)
 
 _FILES_OF_RUNTIMES = {
     "powershell": r"\.psd1$", "emacs": r"^[^/]+\.el$", "gradle": r"(^|/)gradle-wrapper\.properties$",
@@ -34,17 +35,15 @@ _FILES_OF_RUNTIMES = {
 """Further files that say which version of one language or tool is needed: in Emacs Lisp, code at the top."""
 
 
-def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Finding | None:
+def find_runtime(work: Work, runtime: str, owner: str) -> Finding | None:
     """Return the version of a language that manifests require; None if the project's own one requires none."""
-    texts = work.texts
-    queries: list[str] = []
     if runtime == "dotnet" and re.search(r"\bsdk\b", work.inquiry.question, re.IGNORECASE) is not None:
-        return _find_sdk(work, texts, notes)
+        return _find_sdk(work)
 
     further_files = "|".join(filter(None, (PARTLY_READ, _FILES_OF_RUNTIMES.get(runtime))))
-    all_manifests = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
+    manifest_list = list_manifests(work, further_files, own_first=True)
     selected = select_manifests(
-        work, [manifest for manifest in all_manifests if can_require(manifest.path, runtime)], owner
+        work, [manifest for manifest in manifest_list.manifests if can_require(manifest.path, runtime)], owner
     )
     many_repositories = len(work.inquiry.pins) > 1
     statements: list[Statement] = []
@@ -52,17 +51,17 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
         required = read_runtime(manifest.path, manifest.lines, runtime)
         if required is None:
             # What tests or parts of a project require is not what its own package does.
-            is_decisive = not statements and manifest.rank <= 1 and not many_repositories and not owner
+            is_decisive = not statements and manifest.rank.is_of_project and not many_repositories and not owner
             if manifest.name and is_decisive and not _may_inherit(manifest, selected or ()):
                 return None
             continue
 
-        if manifest.rank > 1 and not statements and not owner:
+        if not manifest.rank.is_of_project and not statements and not owner:
             return None
 
         version, line = required
         repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
-        evidence = texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
+        evidence = work.texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
         statements.append(
             Statement(f"{code(manifest.path)}{repository_text} {RUNTIME_CLAIMS[runtime]} {code(version)}", (evidence,))
         )
@@ -70,7 +69,9 @@ def find_runtime(work: Work, runtime: str, owner: str, notes: list[str]) -> Find
     if not statements:
         return None
 
-    finding = Finding(statements[0], "runtime", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
+    finding = Finding(
+        statements[0], "runtime", queries=[manifest_list.query], notes=work.notes, heading="Other manifests"
+    )
     finding.details = statements[1:MAX_DETAILS]
     return finding
 
@@ -83,17 +84,19 @@ def _may_inherit(manifest: Manifest, manifests: Sequence[Manifest]) -> bool:
     )
 
 
-def _find_sdk(work: Work, texts: FileTexts, notes: list[str]) -> Finding | None:
+def _find_sdk(work: Work) -> Finding | None:
     """Return the SDK of .NET that `global.json` at the top asks for."""
     queries = make_queries(work, f"type:path file:{quote_value('^global[.]json$')}")
-    for row in run_searches(work, queries, notes):
+    for row in run_searches(work, queries):
         target = work.inquiry.pins.of(row["repository"])
-        lines = texts.lines(target, row["path"]) if target is not None and row["path"] else []
+        lines = work.texts.lines(target, row["path"]) if target is not None and row["path"] else []
         for number, line in enumerate(lines, 1):
-            match = re.match(r"\s*\"version\"\s*:\s*\"([^\"]+)\"", line[:_MAX_CHARACTERS])
+            match = re.match(r"\s*\"version\"\s*:\s*\"([^\"]+)\"", line[:MAX_LINE])
             if match is not None and target is not None and any("sdk" in text for text in lines[:number]):
-                evidence = texts.evidence(target, row["path"], number, number, "read", 1.0)
+                evidence = work.texts.evidence(target, row["path"], number, number, "read", 1.0)
                 text = f"{code(row['path'])} requires the .NET SDK {code(match[1])}"
-                return Finding(Statement(text, (evidence,)), "runtime", queries=[join_queries(queries)], notes=notes)
+                return Finding(
+                    Statement(text, (evidence,)), "runtime", queries=[join_queries(queries)], notes=work.notes
+                )
 
     return None

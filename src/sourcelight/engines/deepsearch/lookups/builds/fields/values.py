@@ -12,14 +12,12 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.builds.fields.licenses import find_license_text
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
     cite_lines,
     is_own,
     list_manifests,
-    own_first,
     select_manifests,
 )
 from sourcelight.engines.deepsearch.lookups.manifests import PARTLY_READ, ManifestField, read_fields
@@ -36,7 +34,7 @@ _NAMES = {"license": "license", "version": "version", "edition": "edition", "bac
           "frameworks": "target frameworks", "platform": "oldest version of the platform"}  # fmt: skip
 
 
-def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: list[str]) -> Finding | None:
+def find_field(work: Work, kind: str, name: str, owner: str, group: str) -> Finding | None:
     """Return what a manifest has of a field; None if none has it, or if several packages could be meant.
 
     Parameters
@@ -51,10 +49,9 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
         ``default`` for features that are on by default.
     """
     texts = work.texts
-    queries: list[str] = []
     further_files = _MAKEFILES if kind == "target" else PARTLY_READ
-    all_manifests = own_first(work, list(list_manifests(work, texts, notes, queries, further_files)))
-    manifests = select_manifests(work, [manifest for manifest in all_manifests if manifest.rank <= 1], owner)
+    manifest_list = list_manifests(work, further_files, own_first=True)
+    manifests = select_manifests(work, manifest_list.of_project, owner)
     if manifests is None or len(work.inquiry.pins) > 1:
         return None
 
@@ -73,7 +70,7 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
         first = None
 
     if first is None:
-        return find_license_text(work, queries, notes) if kind == "license" and not owner else None
+        return find_license_text(work, manifest_list.query) if kind == "license" and not owner else None
 
     statement = _state(texts, first[0], first[1], kind, name, group)
     if statement is None:
@@ -82,7 +79,7 @@ def find_field(work: Work, kind: str, name: str, owner: str, group: str, notes: 
     if kind in _NAMES:
         statement = _with_others(texts, statement, with_field, kind)
 
-    finding = Finding(statement, "field", queries=[join_queries(queries)], notes=notes, heading="Other manifests")
+    finding = Finding(statement, "field", queries=[manifest_list.query], notes=work.notes, heading="Other manifests")
     statements = [_state(texts, manifest, fields, kind, name, group) for manifest, fields in with_field[1:MAX_DETAILS]]
     finding.details = [other for other in statements if other is not None]
     return finding
