@@ -116,13 +116,13 @@ class DeskCell:
 
 @contextmanager
 def desk_cluster(
-    storage: str, folder: Path, *, keeps: bool = False, most_bytes: int | None = None
+    storage: str, folder: Path, *, keeps: bool = False, max_bytes: int | None = None
 ) -> Iterator[tuple[ClusterEngine, DeskCell]]:
     """Workers without any shard yet, which fetch what is placed on them if they `keeps`, and an engine over them."""
     cell = DeskCell(storage, folder)
     for desk in cell.desks.values():
         desk.keeps = keeps
-        desk.desk.cache.most_bytes = most_bytes
+        desk.desk.cache.max_bytes = max_bytes
     try:
         engine = ClusterEngine(ClusterConnection([cell.address], storage, silence_s=100.0))
         try:

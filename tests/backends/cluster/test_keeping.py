@@ -44,7 +44,7 @@ def test_both_replicas_are_there_after_the_first_search_and_storage_may_go(shard
 def test_what_has_no_room_is_left_until_it_is_asked_for(shards: str, tmp_path: Path) -> None:
     with desk_cluster(shards, tmp_path / "unbound", keeps=True) as (engine, _):
         largest = max(entry.size for entry in engine.generation.searchable)
-    with desk_cluster(shards, tmp_path / "bound", keeps=True, most_bytes=largest) as (engine, cell):
+    with desk_cluster(shards, tmp_path / "bound", keeps=True, max_bytes=largest) as (engine, cell):
         engine.snapshot().holders()
         for name in placed(engine):
             cache = cell.desks[name].desk.cache

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -160,27 +160,22 @@ class _HtmlWriter:
     def collapse(self, tokens: Sequence[Token], text: str, open_lines: int, titles: Collection[str] = ()) -> str:
         """Show a text with its second-level sections folded, except the first sections that fit.
 
-        Sections of some `titles` are always folded.
+        Sections of some `titles` are always folded, and their lines don't count.
         """
-        heads = [
-            (position, token.map[0])
-            for position, token in enumerate(tokens)
-            if token.type == "heading_open" and token.tag == "h2" and not token.level and token.map and token.map[0]
-        ]
-        ends = [*heads[1:], (len(tokens), text.count("\n") + 1)]
-        parts = [self.blocks(tokens[: heads[0][0]] if heads else tokens)]
-        visible_lines = heads[0][1] if heads else 0
-        is_open = True
-        for (position, line), (end, end_line) in zip(heads, ends, strict=False):
-            heading = tokens[position + 1]
+        before, *sections = _split_sections(tokens, text)
+        parts = [self.blocks(before.tokens)]
+        visible_lines, is_open = before.line_count, True
+        for section in sections:
+            heading = section.tokens[1]
             is_aside = heading.content.strip() in titles
-            visible_lines += 0 if is_aside else end_line - line
+            visible_lines += 0 if is_aside else section.line_count
             is_open = is_open and visible_lines <= open_lines
             if is_open and not is_aside:
-                parts.append(self.blocks(tokens[position:end]))
-                continue
-            title = self.inline(heading.children or [])
-            parts.append(f"<details><summary>{title}</summary>\n{self.blocks(tokens[position + 3 : end])}</details>\n")
+                parts.append(self.blocks(section.tokens))
+            else:
+                title = self.inline(heading.children or [])
+                content = self.blocks(section.tokens[3:])  # the heading is three tokens
+                parts.append(f"<details><summary>{title}</summary>\n{content}</details>\n")
 
         return "".join(parts)
 
@@ -220,6 +215,26 @@ class _HtmlWriter:
         if self.show_link is not None:
             return self.show_link(label, address, target)
         return f'<a href="{escape(target)}">{label}</a>' if target else label
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A part of a text: its tokens, and how many lines of Markdown it has."""
+
+    tokens: Sequence[Token]
+    line_count: int
+
+
+def _split_sections(tokens: Sequence[Token], text: str) -> Iterator[_Section]:
+    """Yield what is before the first second-level heading that a line precedes, then each section from its heading."""
+    start, start_line = 0, 0
+    for position, token in enumerate(tokens):
+        is_heading = token.type == "heading_open" and token.tag == "h2" and not token.level
+        if is_heading and token.map and token.map[0]:
+            yield _Section(tokens[start:position], token.map[0] - start_line)
+            start, start_line = position, token.map[0]
+
+    yield _Section(tokens[start:], text.count("\n") + 1 - start_line)
 
 
 def _fence(token: Token) -> str:

@@ -46,12 +46,12 @@ class RequestHandler:
         Of the generations and shards.
     folder
         The cache of this worker alone.
-    most_bytes
+    max_bytes
         Bytes that the cache may take; None: no bound.
     """
 
-    def __init__(self, storage: ShardStorage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
-        self.cache = ShardCache(storage, folder, most_bytes)
+    def __init__(self, storage: ShardStorage, folder: str | os.PathLike[str], max_bytes: int | None = None) -> None:
+        self.cache = ShardCache(storage, folder, max_bytes)
         self._engines = EngineCache(storage, self.cache)
         self._posts = StatsMailbox()
         self._threads = ThreadPoolExecutor(_THREADS, "sourcelight-worker")

@@ -10,7 +10,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,9 @@ _KINDS = {GIT: "git", INDEX: "index", HISTORY: "index-history"}
 
 
 @dataclass(slots=True)
-class _Held:
+class _CachedShard:
+    """A shard in the cache; one that can't be read isn't trusted, and is there until it is fetched again."""
+
     name: str
     shard: ShardId
     size: int
@@ -48,7 +50,7 @@ class ShardCache:
         Where shards come from.
     folder
         Of this worker alone; may be deleted while no worker runs.
-    most_bytes
+    max_bytes
         Bytes that shards may take, those that are being fetched included; those used longest ago go first. None: no
         bound.
 
@@ -58,21 +60,21 @@ class ShardCache:
         When another worker uses the folder.
     """
 
-    def __init__(self, storage: ShardStorage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
+    def __init__(self, storage: ShardStorage, folder: str | os.PathLike[str], max_bytes: int | None = None) -> None:
         self.storage = storage
         self.folder = Path(folder)
-        self.most_bytes = most_bytes
+        self.max_bytes = max_bytes
         self._git = f"{self.folder / _KINDS[GIT]}{os.sep}"
 
         # Guards the tables and is never held during I/O. Lock order: the lock of a shard (`_lock_of`), then this one.
         self._guard = threading.Lock()
         # One lock for each shard, so that two requests fetch it once, and different shards in parallel.
-        self._fetching: dict[RepositoryKey, threading.Lock] = {}
+        self._fetch_locks: dict[RepositoryKey, threading.Lock] = {}
         self._pinned: Counter[RepositoryKey] = Counter()
-        self._shards: dict[RepositoryKey, _Held] = {}
+        self._shards: dict[RepositoryKey, _CachedShard] = {}
 
-        # Bytes reserved for fetches that run, by key.
-        self._coming: dict[str, int] = {}
+        # Of the fetches that run.
+        self._reserved_bytes: dict[str, int] = {}
         self.on_removed: Callable[[Collection[RepositoryKey]], None] = lambda _: None
         self._closing = contextlib.ExitStack()
         for name in ("objects", "ready", "incoming", *_KINDS.values()):
@@ -124,10 +126,10 @@ class ShardCache:
         """
         key = key_of_shard(entry)
         with self._guard:
-            used_bytes = sum(shard.size for shard in self._shards.values()) + sum(self._coming.values())
+            used_bytes = sum(shard.size for shard in self._shards.values()) + sum(self._reserved_bytes.values())
             is_cached = key in self._shards
 
-        if is_cached or (self.most_bytes is not None and used_bytes + entry.size > self.most_bytes):
+        if is_cached or (self.max_bytes is not None and used_bytes + entry.size > self.max_bytes):
             return
 
         with self.pin([entry], check_stopped):
@@ -146,7 +148,7 @@ class ShardCache:
         """Release the folder for another worker."""
         self._closing.close()
 
-    def _repository(self, key: RepositoryKey, entry: StoredShard, check_cancelled: Callable[[], None]) -> Repository:
+    def _repository(self, key: RepositoryKey, entry: StoredShard, check_stopped: Callable[[], None]) -> Repository:
         with self._guard:
             trusted = self._trusted_shard(key)
             if trusted is not None:
@@ -156,7 +158,7 @@ class ShardCache:
             with self._lock_of(key):
                 # Another request may have fetched it while this one waited for the lock.
                 if self._trusted_shard(key) is None:
-                    self._fetch(key, entry, check_cancelled)
+                    self._fetch(key, entry, check_stopped)
 
         return Repository(
             info=entry.info, key=key, kind="git", git_dir=f"{self._git}{key}", worktree="", incomplete=entry.incomplete
@@ -164,21 +166,21 @@ class ShardCache:
 
     def _lock_of(self, key: RepositoryKey) -> threading.Lock:
         with self._guard:
-            return self._fetching.setdefault(key, threading.Lock())
+            return self._fetch_locks.setdefault(key, threading.Lock())
 
-    def _trusted_shard(self, key: RepositoryKey) -> _Held | None:
+    def _trusted_shard(self, key: RepositoryKey) -> _CachedShard | None:
         shard = self._shards.get(key)
         return shard if shard is not None and shard.trusted else None
 
-    def _fetch(self, key: RepositoryKey, entry: StoredShard, check_cancelled: Callable[[], None]) -> None:
-        # Outside of the guard: it waits for shared storage.
+    def _fetch(self, key: RepositoryKey, entry: StoredShard, check_stopped: Callable[[], None]) -> None:
+        # Read without the guard, since it waits for shared storage.
         files = ShardFiles.read(self.storage, entry.shard)
         # An untrusted copy is there: contents in `objects` may be the damaged ones, so they are hashed again.
         is_replaced = key in self._shards
-        self._make_room(key, files.size)
+        self._reserve(key, files.size)
         incoming = self.folder / "incoming" / f"{key}-{os.urandom(4).hex()}"
         try:
-            fetch(files.files, self.storage, self.folder / "objects", incoming, check_cancelled, check=is_replaced)
+            fetch(files.files, self.storage, self.folder / "objects", incoming, check_stopped, check=is_replaced)
             # Engines must close an older copy before its files are replaced.
             self.on_removed([key])
             for name, directory in _KINDS.items():
@@ -192,60 +194,61 @@ class ShardCache:
             # Last of all: after a crash, `_recover` deletes whatever has no marker.
             marker.replace(self.folder / "ready" / key)
             with self._guard:
-                self._shards[key] = _Held(entry.name, entry.shard, files.size, time.monotonic())
+                self._shards[key] = _CachedShard(entry.name, entry.shard, files.size, time.monotonic())
         finally:
             with self._guard:
-                self._coming.pop(key, None)
+                self._reserved_bytes.pop(key, None)
             shutil.rmtree(incoming, ignore_errors=True)
 
-    def _make_room(self, key: RepositoryKey, size: int) -> None:
+    def _reserve(self, key: RepositoryKey, size: int) -> None:
         """Reserve `size` bytes for a shard; evict others if needed."""
-        if self.most_bytes is None:
+        if self.max_bytes is None:
             return
 
-        if size > self.most_bytes:
+        if size > self.max_bytes:
             raise ClusterError(
-                f"a shard of {size:,} bytes doesn't fit into the worker's cache of {self.most_bytes:,} bytes; "
+                f"a shard of {size:,} bytes doesn't fit into the worker's cache of {self.max_bytes:,} bytes; "
                 "raise its --cache-size"
             )
 
         with self._guard:
-            used_bytes = sum(shard.size for other_key, shard in self._shards.items() if other_key != key)
-            free = self.most_bytes - size - used_bytes - sum(self._coming.values())
-
-            # Pinned shards are mapped by a running request; deleting them would free no disk, and fail on Windows.
-            unused = [other_key for other_key in self._shards if other_key != key and not self._pinned[other_key]]
-            evicted = []
-
-            # Untrusted ones first (False sorts before True), then those used longest ago.
-            for other_key in sorted(
-                unused, key=lambda shard: (self._shards[shard].trusted, self._shards[shard].last_used_s)
-            ):
-                if free >= 0:
-                    break
-                free += self._shards[other_key].size
-                evicted.append(other_key)
-
-            if free < 0:
-                raise ClusterError(
-                    f"the worker's cache of {self.most_bytes:,} bytes is full of shards in use; "
-                    "retry, or raise its --cache-size"
-                )
-
+            other_shards = {other_key: shard for other_key, shard in self._shards.items() if other_key != key}
+            used_bytes = sum(shard.size for shard in other_shards.values()) + sum(self._reserved_bytes.values())
+            evicted = self._choose_evicted(other_shards, size + used_bytes - self.max_bytes)
             for other_key in evicted:
                 del self._shards[other_key]
 
             # Reserved under the same lock, so that two fetches can't count on the same free bytes.
-            self._coming[key] = size
+            self._reserved_bytes[key] = size
 
         if evicted:
-            # What is mapped takes disk until it is let go of.
+            # Files that are mapped take disk space until they are closed.
             self.on_removed(evicted)
             for other_key in evicted:
                 with self._lock_of(other_key):
                     if other_key not in self._shards:  # another request may have fetched it meanwhile
                         self._delete(other_key)
             self._sweep()
+
+    def _choose_evicted(self, shards: Mapping[RepositoryKey, _CachedShard], excess_bytes: int) -> list[RepositoryKey]:
+        """Return shards that have at least some bytes together; raises `ClusterError` if those in use leave too few."""
+        # Pinned shards are mapped by a running request; deleting them would free no disk, and fail on Windows.
+        unused = [key for key in shards if not self._pinned[key]]
+        # Untrusted ones first (False sorts before True), then those used longest ago.
+        unused.sort(key=lambda key: (shards[key].trusted, shards[key].last_used_s))
+        evicted: list[RepositoryKey] = []
+        for key in unused:
+            if excess_bytes <= 0:
+                break
+            excess_bytes -= shards[key].size
+            evicted.append(key)
+
+        if excess_bytes > 0:
+            raise ClusterError(
+                f"the worker's cache of {self.max_bytes:,} bytes is full of shards in use; "
+                "retry, or raise its --cache-size"
+            )
+        return evicted
 
     def _delete(self, key: RepositoryKey) -> None:
         (self.folder / "ready" / key).unlink(missing_ok=True)
@@ -261,14 +264,14 @@ class ShardCache:
                     path.unlink()
 
     def _recover(self) -> None:
-        # Files of a fetch that a crash ended. A shard counts only once its marker in `ready` is written, which is its
-        # last step.
+        """Read which shards are whole, and delete what a crash left."""
+        # A shard counts only once its marker in `ready` is written, which is the last step of its fetch.
         shutil.rmtree(self.folder / "incoming", ignore_errors=True)
         (self.folder / "incoming").mkdir()
         for marker in (self.folder / "ready").iterdir():
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 record = json.loads(marker.read_text())
-                self._shards[RepositoryKey(marker.name)] = _Held(
+                self._shards[RepositoryKey(marker.name)] = _CachedShard(
                     name=str(record["name"]),
                     shard=ShardId(str(record["shard"])),
                     size=int(record["size"]),

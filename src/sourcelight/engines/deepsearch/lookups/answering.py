@@ -43,10 +43,7 @@ from sourcelight.engines.deepsearch.lookups.comparison import (
     find_parameters,
     find_purpose,
 )
-from sourcelight.engines.deepsearch.lookups.defaults import (
-    find_parameter_default,
-    find_value,
-)
+from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, find_value
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import find_keys
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, is_of_kind
 from sourcelight.engines.deepsearch.lookups.definitions.search import (

@@ -1,9 +1,9 @@
 """Ranking of files: matches that are whole words, file names or definitions come first, and exact phrases.
 
-Files are held back until the search has ended or `CANDIDATES` matches were found; these are given best first, and what
-is found later as it is found. After `WINDOW_S` seconds those that are here are given, where all of them will be: a
-limit below `CANDIDATES` keeps the best of the same files however long that takes. The score of a file is that of its
-best match:
+Files are collected until the search ends or has `CANDIDATES` matches. They are yielded best first, and later files in
+the order of arrival. After `WINDOW_S` seconds, the files collected so far are yielded if the limit keeps all of them; a
+limit below `CANDIDATES` waits, so that time never decides which files it keeps. The score of a file is that of its best
+match:
 
 - in a line, `BOTH_ENDS` when the match is a whole word, `ONE_END` when it begins or ends one;
 - in its path, `NAME` when the match is the whole base name, less when it begins or ends it or lies within;
@@ -11,7 +11,7 @@ best match:
 - all of that times `PHRASE` when a line or the path holds the query as a phrase.
 
 Of equal files those in repositories with more stars come first, then main sources before tests, vendored and generated
-files, then shorter base names; the rest is by repository and path, so that the order of given files never varies.
+files, then shorter base names, then repository and path, so that the order of the same files never varies.
 """
 
 from __future__ import annotations
@@ -93,39 +93,33 @@ class FileRanker:
 
     def rank(self, batches: Iterable[Any], *, window_s: float | None = None) -> Iterator[Any]:
         """Yield `batches` with files ranked within `window_s`, by default `WINDOW_S`; the rest is unchanged."""
-        # Only the collected files are ordered; later files follow in the order of arrival.
-        held_batches: list[Any] = []
+        collected: list[Any] = []
         remaining, match_total = self.limit, 0
         deadline = time.monotonic() + (WINDOW_S if window_s is None else window_s)
         source = iter(batches)
         rest: Any = None
         for batch in source:
-            if MatchRows(batch).first("type") not in _RANKED:
+            if not _has_score(batch):
                 remaining -= match_count(batch)
                 yield batch
                 continue
 
-            # All that is held back must be among what the limit keeps, so that the time decides on nothing but order.
+            # The limit has to keep all that is collected, so that the time decides on nothing but order.
+            is_timed = remaining >= CANDIDATES
             first, rest = _first_files(
-                batch,
-                CANDIDATES - match_total,
-                remaining - match_total if remaining >= CANDIDATES else None,
-                match_total,
+                batch, CANDIDATES - match_total, remaining - match_total if is_timed else None, match_total
             )
-            held_batches.append(first)
+            collected.append(first)
             match_total += match_count(first)
-            if (
-                rest is not None
-                or match_total >= CANDIDATES
-                or (remaining >= CANDIDATES and not self.is_settled and time.monotonic() >= deadline)
-            ):
+            is_late = is_timed and not self.is_settled and time.monotonic() >= deadline
+            if rest is not None or match_total >= CANDIDATES or is_late:
                 break
 
         # Only if the limit cuts: then definitions decide which files stay, so all of them have to be known.
         if match_total > remaining or self.is_settled:
-            self._complete(held_batches)
+            self._complete(collected)
 
-        yield from self._sort(held_batches)
+        yield from self._sort(collected)
         if rest is not None:
             yield rest
 
@@ -135,7 +129,7 @@ class FileRanker:
         """Yield `batches` with a column `SCORE` added: the score of each row's file."""
         match_total = 0
         for batch in batches:
-            if MatchRows(batch).first("type") not in _RANKED or not batch.num_rows:
+            if not _has_score(batch) or not batch.num_rows:
                 yield batch
                 continue
             # Files after the candidates aren't ranked when answers are merged.
@@ -147,29 +141,26 @@ class FileRanker:
 
     def _complete(self, batches: Iterable[Any]) -> None:
         if self.complete is not None:
-            rows = map(MatchRows, batches)
-            self.complete(
-                dict.fromkeys((match_rows.first("repository"), match_rows.first("revision")) for match_rows in rows)
-            )
+            rows_of_batches = map(MatchRows, batches)
+            self.complete(dict.fromkeys((rows.first("repository"), rows.first("revision")) for rows in rows_of_batches))
 
     def _sort(self, batches: list[Any]) -> Iterable[Any]:
         if not batches:
             return ()
 
         files = [self._files(batch) for batch in batches]
-        # One row per file from here on: its batch, its first and last row, its score.
-        batch_of = np.concatenate(
-            [np.full(len(file_matches.score), number, dtype=np.int64) for number, file_matches in enumerate(files)]
-        )
-        start = np.concatenate([file.start for file in files])
-        end = np.concatenate([file.end for file in files])
-        score = np.concatenate([file.score for file in files])
+        # One entry per file from here on: its batch, its first and last row, its score.
+        batch_of = np.repeat(np.arange(len(files)), [len(of_batch.score) for of_batch in files])
+        start = np.concatenate([of_batch.start for of_batch in files])
+        end = np.concatenate([of_batch.end for of_batch in files])
+        score = np.concatenate([of_batch.score for of_batch in files])
 
         # Batches come in the order of repositories and paths.
-        order = best_first(score, [path for file_matches in files for path in file_matches.paths])
+        order = best_first(score, [path for of_batch in files for path in of_batch.paths])
         return _take(batches, batch_of[order], start[order], end[order])
 
     def _files(self, batch: Any) -> _Files:
+        """Return the files of a batch with their scores: those that another process gave them, if it did."""
         rows = MatchRows(batch)
         bounds = np.array(rows.files(), dtype=np.int64).reshape(-1, 2)
         start, end = bounds[:, 0], bounds[:, 1]
@@ -232,10 +223,16 @@ class FileRanker:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
+    """The files of a batch, in its order: first row and row behind the last one, score, path."""
+
     start: Int64Array
     end: Int64Array
     score: Float64Array
     paths: list[str]
+
+
+def _has_score(batch: Any) -> bool:
+    return MatchRows(batch).first("type") in _RANKED
 
 
 def _line_scores(rows: MatchRows) -> Float64Array:
@@ -268,16 +265,13 @@ def _name_scores(rows: MatchRows, start: Int64Array, paths: list[str]) -> Float6
     if not len(starts):
         return score
 
-    first = np.concatenate(([0], np.cumsum(counts)))
-    slices = [slice(int(first[row_index]), int(first[row_index] + counts[row_index])) for row_index in start.tolist()]
-    lengths = np.array([name_slice.stop - name_slice.start for name_slice in slices], dtype=np.int64)
+    # Every row of a file has the matches in its path, so those of its first row are enough.
+    lengths = counts[start]
     if not lengths.sum():
         return score
 
-    name_start = np.concatenate([starts[name_slice] for name_slice in slices])
-    end = np.concatenate([ends[name_slice] for name_slice in slices])
-    file = np.repeat(np.arange(len(start)), lengths)
-    return name_scores(paths, file, name_start, end)
+    matches = runs(np.cumsum(counts)[start] - lengths, lengths)
+    return name_scores(paths, np.repeat(np.arange(len(start)), lengths), starts[matches], ends[matches])
 
 
 def _symbol_scores(rows: MatchRows) -> Float64Array:
@@ -294,9 +288,10 @@ def _symbol_scores(rows: MatchRows) -> Float64Array:
 
 
 def _first_files(batch: Any, match_count: int, remaining: int | None, before: int) -> tuple[Any, Any]:
-    """Return the first files of a batch, up to `match_count` and `remaining` matches, and the others, if any.
+    """Return the first files of a batch, which reach `match_count` matches, and the others; None for no others.
 
-    The very first file is always included; `before` are the matches of files before these.
+    The files have at most `remaining` matches together, unless that is None. Without matches `before` the batch, its
+    first file is always among them.
     """
     rows = MatchRows(batch)
     bounds = rows.files()

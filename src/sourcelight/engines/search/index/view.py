@@ -83,14 +83,12 @@ def _sections_of(content: ViewContent) -> tuple[dict[str, Any], dict[str, AnyArr
 class DocumentPlacement:
     """The files of a view whose content is in one shard.
 
-    `files` are sorted by document; document *d* has ``files[first_file[d]:first_file[d + 1]]``. With `is_one_to_one`,
-    file order is document order, so nothing needs sorting.
+    `files` are sorted by document; document *d* has ``files[first_file[d]:first_file[d + 1]]``.
     """
 
     files: Int64Array
     documents: Int64Array
     first_file: Int64Array
-    is_one_to_one: bool
 
 
 class CommitView:
@@ -191,17 +189,14 @@ class CommitView:
         """Return the files whose content is in a shard of `documents` documents."""
         files = np.flatnonzero(self.shard == shard)
         document_of_file = self.document[files].astype(np.intp)
-        one_to_one = bool(np.all(document_of_file[1:] > document_of_file[:-1])) if len(document_of_file) > 1 else True
-        if not one_to_one:
+        if not np.all(document_of_file[1:] > document_of_file[:-1]):
             # A blob may have several paths, and a delta shard has any order. Stable: files of one document stay in path
             # order.
             order = np.argsort(document_of_file, kind="stable")
             files, document_of_file = files[order], document_of_file[order]
 
         first_file = np.searchsorted(document_of_file, np.arange(documents + 1))
-        return DocumentPlacement(
-            files=files, documents=document_of_file, first_file=first_file, is_one_to_one=one_to_one
-        )
+        return DocumentPlacement(files=files, documents=document_of_file, first_file=first_file)
 
 
 class LooseView(CommitView):

@@ -1,8 +1,13 @@
-"""`ownership`, `bus_factor` and `survival`: current lines by author, by number of owners, and by age."""
+"""`ownership`, `bus_factor` and `survival`: current lines by author, by number of owners, and by age.
+
+All three read the current lines of a history with their authors and dates (`owned_lines`), and group them by files, by
+persons or by years. Groups are numbers in arrays of one entry for each run of lines; names come last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,36 +33,51 @@ _EPOCH_YEAR = 1970
 """The year that numpy counts years from."""
 
 
+@dataclass(frozen=True, slots=True)
+class _AnalyzedLines:
+    """The current lines that one analysis is about, with their histories and the persons in them."""
+
+    call: str
+    histories: OpenedHistories
+    people: PersonNumbers
+    owned: OwnedLines
+
+    def result(self, table: Any, attributes: dict[str, Any], notices: Iterable[str]) -> ToolResult:
+        """Return the answer; notices on what was read are around its own."""
+        return ToolResult(
+            columns=self.call,
+            table=table,
+            attributes=attributes,
+            complete=self.histories.complete,
+            notices=(*self.histories.notices, *notices, *_notices(self.owned)),
+        )
+
+
+def _read_lines(
+    call: str, context: ToolContext, repo: str, revision: str | None, files: SelectedFiles, people: PersonNumbers
+) -> _AnalyzedLines:
+    histories = open_history(call, context, repo, revision)
+    return _AnalyzedLines(call, histories, people, owned_lines(call, files, context, histories, people))
+
+
 def _ownership(arguments: blame.OwnershipArguments, context: ToolContext) -> ToolResult:
     """Return current lines by author, per file, per directory, or in total."""
-    call = "ownership"
-    histories = open_history(call, context, arguments.repo, arguments.revision)
-    people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
-    owned = owned_lines(call, _selection(arguments), context, histories, people)
+    people = PersonNumbers("ownership", arguments.mailmap, join_addresses=arguments.join_addresses)
+    lines = _read_lines("ownership", context, arguments.repo, arguments.revision, _selection(arguments), people)
+    owned = lines.owned
     path = clean_path(arguments.path or "")
     top = path or "/"
     if path and path not in owned.names:
         top = f"{path}/"
     group_names, group_index = _group_files(owned, arguments.by or "total", arguments.depth or 1, top)
-    table, person = _ownership_table(histories, people, owned=owned, group_names=group_names, group_index=group_index)
-    attributes = _answer_attributes(histories, people) | {
-        "inexact_files": owned.inexact,
-        "left_out_files": owned.left_out,
-    }
+    table, person = _ownership_table(lines, group_names, group_index)
+    attributes = _answer_attributes(lines) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
     notices = (
-        *histories.notices,
         *kind_notices(arguments.file_kinds),
         *people.join_notices(person.tolist()),
         *agent_notices(lines=int(owned.agent_lines.sum())),
-        *_notices(owned),
     )
-    return ToolResult(
-        columns="ownership",
-        table=table,
-        attributes=attributes,
-        complete=histories.complete,
-        notices=notices,
-    )
+    return lines.result(table, attributes, notices)
 
 
 def _selection(arguments: blame.OwnershipArguments | blame.BusFactorArguments) -> SelectedFiles:
@@ -66,32 +86,26 @@ def _selection(arguments: blame.OwnershipArguments | blame.BusFactorArguments) -
     )
 
 
-def _ownership_table(
-    histories: OpenedHistories,
-    people: PersonNumbers,
-    *,
-    owned: OwnedLines,
-    group_names: list[str],
-    group_index: Int64Array,
-) -> tuple[Any, Int64Array]:
+def _ownership_table(lines: _AnalyzedLines, group_names: list[str], group_index: Int64Array) -> tuple[Any, Int64Array]:
     """Return a row per repository, group of files and person, and the persons."""
+    people, owned = lines.people, lines.owned
     codes, (history, path, person) = group([owned.history, group_index[owned.file], owned.person])
     count = len(person)
-    lines = total(codes, owned.lines, count)
+    line_counts = total(codes, owned.lines, count)
     shares = np.zeros(0)
     if count:
         of_path, (history_of_path, _) = group([history, path])
-        sums = total(of_path, lines, len(history_of_path))
-        shares = lines / np.maximum(sums[of_path], 1)
+        sums = total(of_path, line_counts, len(history_of_path))
+        shares = line_counts / np.maximum(sums[of_path], 1)
 
     oldest, newest = bounds(codes, owned.time, count)
-    repositories = [selection.name for selection in histories.selections]
+    repositories = [selection.name for selection in lines.histories.selections]
     columns = {
         "repository": tables.dictionary_column(repositories or [""], history),
         "path": tables.dictionary_column(group_names or [""], path),
         "author": tables.dictionary_column(people.names or [""], person),
         "author_email": tables.dictionary_column(people.emails or [""], person),
-        "lines": pa.array(lines),
+        "lines": pa.array(line_counts),
         "share": pa.array(shares),
         "oldest_date": tables.times(oldest),
         "newest_date": tables.times(newest),
@@ -101,7 +115,7 @@ def _ownership_table(
     }
 
     # `lexsort` sorts by its last key first: by history, then path, then most lines, then person.
-    order = np.lexsort((_ranks(people)[person], -lines, path, history))
+    order = np.lexsort((_ranks(people)[person], -line_counts, path, history))
     return tables.table("ownership", columns, count).take(pa.array(order)), person
 
 
@@ -130,10 +144,9 @@ def _group_files(owned: OwnedLines, by: str, depth: int, top: str) -> tuple[list
 
 def _bus_factor(arguments: blame.BusFactorArguments, context: ToolContext) -> ToolResult:
     """Return, per directory, the fewest authors who together own more than half of its lines."""
-    call = "bus_factor"
-    histories = open_history(call, context, arguments.repo, arguments.revision)
-    people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
-    owned = owned_lines(call, _selection(arguments), context, histories, people)
+    people = PersonNumbers("bus_factor", arguments.mailmap, join_addresses=arguments.join_addresses)
+    lines = _read_lines("bus_factor", context, arguments.repo, arguments.revision, _selection(arguments), people)
+    owned = lines.owned
     path = clean_path(arguments.path or "")
     top = f"{path}/" if path else "/"
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
@@ -142,7 +155,7 @@ def _bus_factor(arguments: blame.BusFactorArguments, context: ToolContext) -> To
     human_rows = np.flatnonzero(~bots)
     ranks = _ranks(people)
     rows = []
-    for number, selection in enumerate(histories.selections):
+    for number, selection in enumerate(lines.histories.selections):
         repository_rows = human_rows[owned.history[human_rows] == number]
         rows_by_directory = _rows_by_directory(owned, repository_rows, arguments.depth or 1, top)
         for directory, directory_rows in rows_by_directory.items():
@@ -151,26 +164,15 @@ def _bus_factor(arguments: blame.BusFactorArguments, context: ToolContext) -> To
             )
 
     rows.sort(key=lambda row: (row["repository"], row["path"] != top, row["bus_factor"], -row["lines"], row["path"]))
-    attributes = _answer_attributes(histories, people)
+    attributes = _answer_attributes(lines)
     attributes["drill_down"]["columns"].pop("authors")
-    notices = [
-        *histories.notices,
-        *kind_notices(arguments.file_kinds),
-        *people.join_notices(owned.person[human_rows].tolist()),
-    ]
+    notices = [*kind_notices(arguments.file_kinds), *people.join_notices(owned.person[human_rows].tolist())]
     bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
     if bot_lines:
         notices.append(Rule(f"{count_of(bot_lines, 'line')} of bots left out; {BOT_RULE}.", "bots"))
 
     agent_lines = int(owned.agent_lines[human_rows].sum()) if len(human_rows) else 0
-    notices += [*agent_notices(lines=agent_lines), *_notices(owned)]
-    return ToolResult(
-        columns="bus_factor",
-        table=table_of_rows("bus_factor", rows),
-        attributes=attributes,
-        complete=histories.complete,
-        notices=tuple(notices),
-    )
+    return lines.result(table_of_rows("bus_factor", rows), attributes, [*notices, *agent_notices(lines=agent_lines)])
 
 
 def _rows_by_directory(owned: OwnedLines, rows: Int64Array, depth: int, top: str) -> dict[str, Int64Array]:
@@ -213,30 +215,22 @@ def _factor_row(
 
 def _survival(arguments: blame.SurvivalArguments, context: ToolContext) -> ToolResult:
     """Return surviving lines, and all lines ever added, by the year in which they were added."""
-    call = "survival"
-    histories = open_history(call, context, arguments.repo, arguments.revision)
-    people = PersonNumbers(call)
     top = clean_path(arguments.path or "")
-    owned = owned_lines(call, SelectedFiles(top, exact=bool(arguments.exact)), context, histories, people)
+    files = SelectedFiles(top, exact=bool(arguments.exact))
+    people = PersonNumbers("survival")
+    lines = _read_lines("survival", context, arguments.repo, arguments.revision, files, people)
     rows: list[dict[str, Any]] = []
-    for number, selection in enumerate(histories.selections):
-        rows += _survival_rows(selection, owned, owned.history == number, top)
+    for number, selection in enumerate(lines.histories.selections):
+        rows += _survival_rows(selection, lines.owned, lines.owned.history == number, top)
 
-    attributes = _answer_attributes(histories, people)
+    attributes = _answer_attributes(lines)
     attributes["drill_down"] = {
         "call": "ownership",
         "arguments": {"path": top} if top else {},
         "columns": {"repo": "repository"},
     }
     of_merges = Rule("Lines that merges alone brought count as alive, not as added.", "merges")
-    notices = (*histories.notices, of_merges, *_notices(owned))
-    return ToolResult(
-        columns="survival",
-        table=table_of_rows("survival", rows),
-        attributes=attributes,
-        complete=histories.complete,
-        notices=notices,
-    )
+    return lines.result(table_of_rows("survival", rows), attributes, [of_merges])
 
 
 def _survival_rows(
@@ -268,20 +262,21 @@ def _survival_rows(
         }
 
 
-def _years(seconds: Any) -> Int64Array:
+def _years(seconds: Int64Array) -> Int64Array:
     return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _EPOCH_YEAR
 
 
-def _answer_attributes(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
-    commits = {selection.name: selection.commits[0] for selection in histories.selections}
+def _answer_attributes(lines: _AnalyzedLines) -> dict[str, Any]:
+    """Return the commits that were read, and how to list the commits of a row."""
+    commits = {selection.name: selection.commits[0] for selection in lines.histories.selections}
     drill = {
         "call": "commit_search",
         "arguments": {"revisions": list(commits.values())},
         "columns": {"repos": "repository", "authors": "author", "files": "path"},
     }
     attributes: dict[str, Any] = {"commits": commits, "drill_down": drill}
-    if people.aliases:
-        attributes["aliases"] = people.aliases
+    if lines.people.aliases:
+        attributes["aliases"] = lines.people.aliases
     return attributes
 
 
