@@ -81,3 +81,47 @@ def test_a_file_that_is_named_for_the_place_comes_before_a_slightly_better_one(
         for path, (score, concepts, share) in (("panes/viewer.py", viewer), ("panes/editor.py", editor))
     ]
     assert first_by_name(names) == (names[1].file if is_first else None)
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Where does it find the root of the project?", "`find_project_root` is defined in `paths.py`"),
+        ("Where does it not find the root of the project?", ""),
+        # The class within it has one of the words alone.
+        ("Which class builds query clauses?", ""),
+    ],
+)
+def test_a_name_that_the_question_spells_is_stated_and_a_part_of_a_type_is_not(
+    tmp_path: Path, question: str, start: str
+) -> None:
+    repo = RepositoryBuilder(tmp_path / "pebbles")
+    files = {
+        "paths.py": "def find_project_root(names):\n    return names[0]\n\n\ndef is_root(name):\n    return not name\n",
+        "words.py": "def split(line):\n    return line.split()\n",
+        "sql/builder.py": "class QueryBuilder:\n    class Clauses:\n        def add(self):\n            return 1\n",
+    }
+    repo.commit(files, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    text = research(engine, question).text
+    assert text.startswith(start) if start else " is defined in " not in text.split("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["where are encryption keys rotated", "where is an elf header read", "where are tabs expanded"],
+)
+def test_a_definition_beside_the_place_is_not_stated(tmp_path: Path, question: str) -> None:
+    repo = RepositoryBuilder(tmp_path / "pebbles")
+    files = {
+        # What the rotation lasts, what calls the reader of the header, and what calls the function of tabs.
+        "options.py": "def with_encryption_key_rotation_duration(span):\n    return span\n",
+        "manylinux.py": "def _parse_elf(path):\n    return open_file(path)\n",
+        "rotate.py": "def run(old, new):\n    # encryption keys are rotated: encryption, key\n    return old, new\n",
+        "elffile.py": "class ELFFile:\n    def start(self):\n        # the ELF header is read: ELF\n        pass\n",
+        "grep.py": "def expand_tabs(line):\n    return tabs.expand(line)\n",
+        "tabs.py": "def expand(line):\n    return line.replace('\\t', ' ')\n",
+    }
+    repo.commit(files, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert " is defined in " not in research(engine, question).text.split("\n\n")[0]

@@ -30,6 +30,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     read_description,
     words_of_name,
 )
+from sourcelight.engines.deepsearch.lookups.described_places.file_names import words_of_file
 from sourcelight.engines.deepsearch.lookups.described_places.sentences import state_beginning
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
 from sourcelight.engines.deepsearch.markdown import inline
@@ -40,6 +41,13 @@ _MAX_EXTRA = 1
 _MAX_QUOTE = 300
 _TAIL_CHARACTERS = 20
 """Characters at the end of a sentence that tell where the next one begins."""
+
+_ATTRIBUTES_TEXT = """
+args arguments callback config count default defaults duration enabled error event exception flag id info interval level
+limit mode name option options params result size state stats status test timeout
+"""
+_ATTRIBUTES = frozenset(_ATTRIBUTES_TEXT.split())
+"""Last words of names that are of what a thing has, rather than of the thing, such as `key_rotation_duration`."""
 
 _ARTICLE = re.compile(r"(?:the|an?|our|its) ", re.IGNORECASE)
 _CLAUSE = re.compile(r"\s(?:which|whether|how|when|where|if)\s", re.IGNORECASE)
@@ -119,7 +127,8 @@ def _choose_definition(work: Work, description: Description, question: PlaceQues
     for fits in (_is_named_for, _is_documented_for):
         fitting = [item for item in candidates if fits(item, required)]
         if fitting:
-            return _only(fitting)
+            only = _only(fitting)
+            return None if only is None or _is_beside(only, candidates, description) else only
 
     if _CLAUSE.search(question.text) is not None:
         return None
@@ -133,6 +142,29 @@ def _is_named_for(item: PlaceCandidate, required: frozenset[int]) -> bool:
     in_name = item.by_name & required
     is_half = 2 * len(in_name) >= len(required) and len(in_name) >= _MIN_CONCEPTS
     return is_half and item.extra <= _MAX_EXTRA and required <= item.by_all
+
+
+def _is_beside(item: PlaceCandidate, candidates: Sequence[PlaceCandidate], description: Description) -> bool:
+    """Return whether a definition without a documentation is of something beside the place that a question describes.
+
+    Its name ends with what the thing has, such as a duration, or has related words for one of two alone. Or another
+    definition has the words with its file, which is named for them: `expand` in `tabs.rs` rather than `expand_tabs`.
+    """
+    words, required = words_of_name(item.name), description.required
+    if required <= item.by_text:
+        return False
+    if item.extra and words[-1] in _ATTRIBUTES and not description.coverage(words[-1:]):
+        return True
+    if len(required) <= _MIN_CONCEPTS and not required <= description.coverage(words, weak=False):
+        return True
+    return any(
+        other.path != item.path
+        and not other.extra
+        and required <= other.by_all
+        and bool(description.coverage(words_of_file(other.path), weak=False))
+        and not description.extra_words(words_of_file(other.path))
+        for other in candidates
+    )
 
 
 def _is_documented_for(item: PlaceCandidate, required: frozenset[int]) -> bool:

@@ -8,7 +8,7 @@ stated if the ranking puts it first in the file, too. Else the sentence names th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -31,6 +31,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     words_of_name,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.file_names import (
+    NEGATED,
     answering_files,
     first_by_name,
     is_answer,
@@ -140,10 +141,14 @@ def find_best_file(
     scored = sorted(_score_all(work.texts, visible, definitions, measure), key=lambda item: item.order)
     of_file = [item for item in scored if item.file is visible[0]]
     fitting = [item for item in of_file if _fits(item, question)]
+    if question.noun == "type":
+        fitting = [item for item in fitting if not _is_part(item, description)]
     rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
     is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
     finding = _state(work, question, measure, fitting, ranked_first) if is_clear else None
+    if finding is None and candidates[0].file is visible[0]:
+        finding = _state_spelled(work, question, measure, of_file, candidates[0])
     if finding is None and is_named(names, lead, question.text + question.clause, description):
         lines = next(item for item in candidates if item.file is visible[0])
         finding = _state_named(work, question, description, of_file, lines)
@@ -164,6 +169,18 @@ def _is_clear(share: float, rival: float, lead: float, words: int) -> bool:
     # One of two words is none of what is sought: "where does it read .env files" is no question for any reader.
     least = _MIN_SHARE if words > _MIN_CONCEPTS else _MIN_OF_TWO
     return words >= _MIN_CONCEPTS and share >= least and (share - rival) + _RANKING_FACTOR * lead >= _MIN_SUM
+
+
+def _state_spelled(
+    work: Work, question: PlaceQuestion, measure: _WordWeights, of_file: Sequence[_Place], lines: RankedLines
+) -> Finding | None:
+    """Write where the best definition of the best file is if all words of its name are in the question."""
+    item = next((item for item in of_file if item.definition is not None and item.definition is lines.definition), None)
+    words = [] if item is None else words_of_name(item.name)
+    is_in_question = measure.description.spells(words) and bool(measure.description.coverage(words, weak=False))
+    if item is None or not is_in_question or not _fits(item, question) or NEGATED.search(question.text) is not None:
+        return None
+    return _state(work, question, measure, [replace(item, share=1.0, own_share=1.0)], item.definition)
 
 
 def _state_named(
@@ -320,6 +337,14 @@ def _state(
     if len(locations) == 1 and question.noun == "any":
         return state_place(work, locations[0])
     return state_in_file(work, locations[:MAX_STATED]) if locations else None
+
+
+def _is_part(item: _Place, description: Description) -> bool:
+    """Return whether a definition is within a type whose name has a further word of a question: that is the place."""
+    container = "" if item.definition is None else item.definition.container.rpartition(".")[2]
+    is_type = any(other.name == container and is_of_noun(other.kind, "type") for other in item.file.definitions)
+    in_name = description.coverage(words_of_name(item.name))
+    return is_type and not description.coverage(words_of_name(container), weak=False) <= in_name
 
 
 def _turns_around(text: str, question: str, description: Description) -> bool:

@@ -13,6 +13,8 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, p
 
 MAX_CONCEPTS = 8
 """Words of a description; a longer one is a story, of which no name has all words."""
+_MIN_SPELLED = 3
+"""Words of a name that is no accident if a question has all of them."""
 _MAX_JOINED = 6
 """Words of a name that a question may write as one."""
 _FORM_TEXT = """
@@ -132,6 +134,11 @@ class Description:
         return sum(
             word not in _NAME_FILLERS and not word.isdigit() and not self._is_word(word, words) for word in set(words)
         )
+
+    def spells(self, words: Sequence[str]) -> bool:
+        """Return whether a name is made of three words or more that the question has, such as `find_project_root`."""
+        content = {word for word in words if word not in FUNCTION_WORDS}
+        return len(content) >= _MIN_SPELLED and all(self._is_word(word, words) for word in content)
 
     def _is_word(self, word: str, words: Sequence[str]) -> bool:
         forms = forms_of(word)
