@@ -120,7 +120,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             if lookup is not None and is_default and finding is None:
                 finding = _find_default_in_place(work, lookup)
             # "Which climate is used by default" asks for no dependency of anything.
-            if lookup is None or lookup.kind in _VALUES or (lookup.kind == "dependency" and lookup.owner == "default"):
+            is_of_default = _BY_DEFAULT.search(work.inquiry.words) is not None
+            if lookup is None or lookup.kind in _VALUES or (lookup.kind == "dependency" and is_of_default):
                 finding = finding or find_described_value(work)
         if finding is None and lookup is not None and lookup.kind in _OF_NAMES and lookup.owner:
             finding = _find_in_words(lookup, work)
@@ -147,9 +148,9 @@ def _find_in_words(lookup: Lookup, work: Work) -> Finding | None:
     finding = _find(free, work) or (_find_default_in_place(work, free) if free.kind == "default" else None)
     if finding is None or finding.is_negative or _WITHOUT_VALUE.match(finding.headline.text) is not None:
         return None
-    path = "".join(item.path for item in finding.headline.evidence[:1] if isinstance(item, FileEvidence))
-    is_build = bool(_BUILD_FILE.search(path)) and not _BUILD_WORDS.isdisjoint(words)
-    return finding if is_build or any(word in path.lower() for word in words) else None
+    path = "".join(item.path for item in finding.headline.evidence[:1] if isinstance(item, FileEvidence)).lower()
+    words += ["config", "makefile", ".mk"] if not _BUILD_WORDS.isdisjoint(words) else []
+    return finding if any(word in path for word in words) else None
 
 
 def _find_described(work: Work) -> Finding | None:
@@ -168,8 +169,8 @@ def _find_default_in_place(work: Work, lookup: Lookup) -> Finding | None:
         return find_scoped_value(work.without_notes(), lookup.name, lookup.owner, [], is_default=True)
     default = find_declared_default(work.without_notes(), lookup.name, [])
     # A variable of a build that has one value alone: `PREFIX = /usr/local`.
-    is_variable = default is None and _VARIABLE.fullmatch(lookup.name) is not None
-    return find_scoped_value(work.without_notes(), lookup.name, "", []) if is_variable else default
+    is_of_build = default is None and re.fullmatch(r"[A-Z][A-Z\d_]{2,60}", lookup.name) is not None
+    return find_scoped_value(work.without_notes(), lookup.name, "", []) if is_of_build else default
 
 
 def _find(lookup: Lookup, work: Work) -> Finding | None:
@@ -397,10 +398,9 @@ def _find_field(lookup: Lookup, work: Work) -> Finding | None:
 
 
 _VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"})
-_VARIABLE = re.compile(r"[A-Z][A-Z\d_]{2,60}")
+_BY_DEFAULT = re.compile(r"(?i)\b(?:by default|out of the box|(?:if|when|unless) (?:i|you|we|no|not|nothing|none))\b")
 _OF_NAMES = frozenset({"default", "value", "configured"})
 _BUILD_WORDS = frozenset({"make", "makefile", "build", "install"})
-_BUILD_FILE = re.compile(r"(?:^|/)(?:GNU)?[Mm]akefile[^/]*$|\.mk$|(?:^|/)config[^/]*$")
 _OF_MODULES = frozenset({"module", "modules", "namespace", "package"})
 _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work], Finding | None]] = {
     "line": lambda lookup, work: find_line_author(work, PathNames(work.inquiry), lookup.path, lookup.line),

@@ -43,7 +43,7 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str]) -> Findi
     """Return the default that a program gives to a setting: by a constant of that name, or where it is registered."""
     # Options are written as `--name`, symbols of Ruby as `:name`.
     name = name.lstrip("-:")
-    constants = [] if owner else _default_constants(work, name, queries)
+    constants = [] if owner else default_constants(work, name, queries)
     registered = find_registrations(work, name, queries)
     if owner:
         registered = [
@@ -73,7 +73,7 @@ def _lowest(candidates: Sequence[ValueCandidate]) -> list[ValueCandidate]:
     return [candidate for candidate in candidates if candidate.rank == lowest]
 
 
-def _default_constants(work: Work, name: str, queries: list[str]) -> list[ValueCandidate]:
+def default_constants(work: Work, name: str, queries: list[str]) -> list[ValueCandidate]:
     """Find constants named as the default of a setting, such as ``DEFAULT_TIMEOUT``."""
     words = [part.lower() for part in parts_of(name)]
     if not words:

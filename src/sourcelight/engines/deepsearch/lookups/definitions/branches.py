@@ -144,6 +144,10 @@ def condition_text(lines: Sequence[str], number: int, path: str) -> str:
     return "the line is in a block that may fail" if is_attempt else ""
 
 
+_NO_HEAD_OF_ML = r"(?!(?:let|and|method)[ \t]+(?!rec\b|mut\b|mutable\b|inline\b|private\b)\w+[ \t]+\w)"
+"""Not the head of a function of OCaml or F#, whose last parameter is before the sign: ``let load size = 5``."""
+
+
 def is_set_again(lines: Sequence[str], name: str, number: int, begin_line: int, end_line: int) -> bool:
     """Return whether a line of a range, other than the one of a value, assigns the same name at its beginning.
 
@@ -151,7 +155,7 @@ def is_set_again(lines: Sequence[str], name: str, number: int, begin_line: int, 
     """
     bare = re.escape(name.lstrip("$@"))
     assigned = re.compile(
-        rf"[ \t]*(?:[}})\]] ?)?(?:\w++[ \t]++){{0,3}}[$@]{{0,2}}(?:(?:self|this)(?:\.|->))?{bare}[ \t]*"
+        rf"[ \t]*{_NO_HEAD_OF_ML}(?:[}})\]] ?)?(?:\w++[ \t]++){{0,3}}[$@]{{0,2}}(?:(?:self|this)(?:\.|->))?{bare}[ \t]*"
         r"(?:[-+*/%|&^.]|<<|>>|\|\||&&|\?\?|:)?=(?![=>~])"
     )
     return any(

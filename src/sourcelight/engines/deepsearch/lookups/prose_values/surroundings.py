@@ -45,6 +45,7 @@ _SET_IN_BRACES = re.compile(r"\.(?:lua|hs|elm|purs)$")
 _LAID_OUT = re.compile(r"\.(?:hs|elm|purs)$")
 _DASHES, _LITERAL_LINES, _MAX_OPENINGS = re.compile(r"--.*"), 200, 4
 _STRUCT_LITERAL = re.compile(r"(?<!\w)(?:[a-z]\w*(?:\.|::))?[A-Z]\w*\s*\{|\b[a-z]\w*\{\s*$")
+_OBJECTS = ((".pm", re.compile(r"\bbless\b|\$self\s*=")), (".hs", re.compile(r"^(?:new|empty|def)[A-Z]\w*\s*=")))
 _MERGES = re.compile(r"\.\.\.\s*\w|\bassign\(|\bmerge\w*\(")
 _OWN = re.compile(
     r"(?i:self|this|cls|that|me|super|[a-z]|.*(?:config|conf|cfg|option|opts?|setting|default|param|args?|props)\w*)"
@@ -60,7 +61,7 @@ _TYPE_HEAD = re.compile(
     r"\s*(?:@?\w+\s+){0,3}(?:struct|class|type|record|trait|interface|object|enum|union|data)\b(?!.*\bfunction\b)"
 )
 _BODY_HEAD = re.compile(
-    r"\b(?:function|func|fun|fn|def\w*|sub|proc|macro|method|let|where|lambda)\b"
+    r"\b(?:function|func|fun|fn|def(?!aults?\b)\w*|sub|proc|macro|method|let|where|lambda)\b"
     r"|^\s*[A-Za-z_][\w.]*[!?]?\([^()]*\)\s*(?:=|\{|do)?\s*$"
 )
 
@@ -126,7 +127,8 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     own_text = re.sub(_repository_name(item), " ", name_text, flags=re.IGNORECASE)
     item.in_names_around = frozenset(word for word in question.words if has_word(own_text, word))
     # Of `config.port`, the first part is an owner as any.
-    owners = [_without_last(name) if _is_last(name, item.binding.name) else name for name in question.names]
+    bare = item.binding.name.lstrip("@$")
+    owners = [_without_last(name) if is_written(name, bare) else name for name in question.names]
     owners = [owner for owner in owners if owner]
     is_owner_asked = bool(owners or item.in_names_around)
     item.is_prepared = _is_prepared(lines, item, names, openings, is_owner_asked=is_owner_asked)
@@ -186,10 +188,6 @@ def _is_kind_of_value(word: str, value: str) -> bool:
     """Return whether a noun says what a value is by itself: "the comment character" is a text of one character."""
     pattern = _KINDS_OF_VALUES.get(word)
     return pattern is not None and re.fullmatch(pattern, value, re.IGNORECASE) is not None
-
-
-def _is_last(name: str, bound: str) -> bool:
-    return is_written(name, bound.lstrip("@$"))
 
 
 def _without_last(name: str) -> str:
@@ -294,6 +292,8 @@ def _is_prepared(
         # A function of Rust or Go that makes a value of a type sets its fields to what holds at first; a literal that
         # takes over what someone sets has the defaults; another one has values of any kind.
         is_made = makes and item.path.endswith((".rs", ".go")) and _STRUCT_LITERAL.search(opening) is not None
+        # So do a constructor of Perl, and a value of Haskell that is called new or empty.
+        is_made = is_made or any(item.path.endswith(end) and form.search(opening) for end, form in _OBJECTS)
         return is_made or spreads(lines, item.line - 1) or _MERGES.search(opening) is not None
 
     # What a function makes has no class here that says whose member it is.

@@ -14,21 +14,29 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidenc
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
+from sourcelight.engines.deepsearch.lookups.definitions.branches import CONDITION, condition_text, lines_around
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate, verb_after
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
 from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, last_part
 from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import is_set_in_shell
+from sourcelight.engines.deepsearch.lookups.setting_defaults import default_constants
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine, find_value_lines
 from sourcelight.engines.deepsearch.lookups.value_lines.coverage import ValueFit, fit_line, verbs_in
 from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind
-from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequest, read_request
+from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequest, loosened_requests, read_request
 from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by
 from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
 
 _MAX_QUOTE = 160
 """Characters of a quoted text."""
+
+_MAX_NAME = 3
+"""Words of the name of a default."""
+_OF_OPTIONS = re.compile(r"\bif\b\s*\(?\s*!?\s*(?:options|opts|config|settings|params|args)\s*\)?\s*\{?\s*$")
+"""A condition that there are options at all."""
 
 _ABOVE, _BELOW = 14, 30
 """Lines above and below a value that may have its texts."""
@@ -45,16 +53,51 @@ def find_described_value(work: Work) -> Finding | None:
 
     queries: list[str] = []
     work = work.without_notes()
+    lines, best = _find_best(work, request, queries)
+    if not best and (finding := _find_documented(work, request, lines, queries)) is not None:
+        return finding
+    for other in loosened_requests(request) if not best else ():
+        best = best or _find_best(work, other, queries)[1]
+    if best:
+        return _state(work, best, queries)
+    return _find_constant(work, request, queries)
+
+
+def _find_best(work: Work, request: ValueRequest, queries: list[str]) -> tuple[list[ValueLine], list[ValueFit]]:
+    """Return the lines that may be meant, and the fits of the only value that is."""
     lines = find_value_lines(work, request, queries)
     fitting = [fit for line in _resolve_constants(lines) if (fit := fit_line(request, line)) is not None]
     best = _fits_of_best_value(fitting)
-    if _is_repeated(work.inquiry.words, request, best) or _misses_verb(request, lines, best):
-        best = []
-
     matches = [line.match for line in lines if line.match is not None]
-    if not best or (best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)):
-        return _find_documented(work, request, lines, queries)
-    return _state(work, best, queries)
+    is_set = bool(best) and best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)
+    is_set = is_set or (request.is_default and bool(best) and _is_under_condition(work.texts, best[0].line))
+    is_other = is_set or _is_repeated(work.inquiry.words, request, best) or _misses_verb(request, lines, best)
+    return lines, [] if is_other else best
+
+
+def _is_under_condition(texts: FileTexts, line: ValueLine) -> bool:
+    """Return whether a line sets a name in a case that isn't the absence of its value, which is no default."""
+    if line.match is None or line.match.binding.form != "assigned" or line.match.parameter_of is not None:
+        return False
+    lines = texts.lines(line.target, line.path)
+    if not condition_text(lines, line.line, line.path) or line.match.is_called_default:
+        return False
+    name = last_part(line.name).casefold()
+    heads = [text.casefold() for text in lines_around(lines, line.line) if CONDITION.match(text) is not None]
+    return any(not asks_whether_absent(text, name) and _OF_OPTIONS.search(text) is None for text in heads)
+
+
+def _find_constant(work: Work, request: ValueRequest, queries: list[str]) -> Finding | None:
+    """Return the value of the only constant that is called the default of all words, in a repository of any size."""
+    if not request.is_default or request.names or request.setting or len(request.words) > _MAX_NAME:
+        return None
+    candidates = default_constants(work, "_".join(request.words), queries)
+    values = {candidate.value for candidate in candidates if not candidate.rank}
+    if len(values) != 1 or not is_of_kind(request.kind, next(iter(values))):
+        return None
+    finding = state_values(work, candidates, candidates[0].subject, queries, verb="is set to")
+    follow_constant(work, candidates, finding)
+    return finding
 
 
 def _is_repeated(question: str, request: ValueRequest, best: Sequence[ValueFit]) -> bool:
@@ -117,13 +160,17 @@ def _resolve_constants(lines: Sequence[ValueLine]) -> list[ValueLine]:
 def _fits_of_best_value(fits: Sequence[ValueFit]) -> list[ValueFit]:
     """Return the fits of the best value; none if another value may be meant as well."""
     candidates = [fit for fit in fits if fit.is_candidate]
-    # A name in the question is meant before all that its words describe.
-    pool = [fit for fit in candidates if fit.is_named] or candidates
+    # A name in the question is meant before all that its words describe, and so is one that is their default.
+    pool = [fit for fit in candidates if fit.is_named] or [fit for fit in candidates if fit.is_exact] or candidates
     if not pool:
         return []
 
     best = max(pool, key=lambda fit: fit.quality)
-    rivals = [fit for fit in fits if (fit.is_named or not best.is_named) and fit.is_rival_of(best)]
+    rivals = [
+        fit
+        for fit in (pool if best.is_exact else fits)
+        if (fit.is_named or not best.is_named) and fit.is_rival_of(best)
+    ]
     if rivals:
         return [best, *rivals] if _are_of_defaults([best, *rivals]) else []
     return [best, *(fit for fit in pool if fit is not best and fit.value == best.value and fit.covered == best.covered)]

@@ -38,6 +38,8 @@ class ValueFit:
         Parts of the directories beside the words that they cover.
     verbs
         Verbs of the question that its name or its texts have.
+    is_exact
+        Whether the name is the default of all words, and of nothing else.
     """
 
     line: ValueLine
@@ -50,6 +52,7 @@ class ValueFit:
     spread: int
     keys: int
     verbs: frozenset[str]
+    is_exact: bool = False
 
     @property
     def value(self) -> str:
@@ -67,6 +70,13 @@ class ValueFit:
         # What is set to a whole literal holds others, rather than being one.
         is_literal = self.value[:1] in {"{", "["} and best.value[:1] not in {"{", "["}
         if self.value == best.value or is_literal or lacking - best.in_texts or len(lacking) > 1:
+            return False
+
+        # A comment of its own that lacks a word of the best one's says that another thing is meant.
+        if lacking and self.line.text and lacking <= best.in_texts and not covered_by(tuple(lacking), self.line.text):
+            return False
+        # What only a path or a key says of a line is less than its name.
+        if not self.is_candidate and best.weight - self.weight > _WEAKER:
             return False
 
         # What lies in a nearer directory or below nearer keys, or has a name of fewer other words, is meant.
@@ -88,8 +98,10 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
     allowed = {*request.nouns, *request.repository_words, *request.mentioned, *_GLUE, *FUNCTION_WORDS}
     bare = last_part(line.name) or line.name
     explaining = (*words, *request.optional, *request.mentioned, *request.setting, *request.verbs)
+    # The fields of a record of Haskell begin with the letters of its name: `foWikiLinkCount`.
+    bare = re.sub(r"^[a-z]{1,3}(?=[A-Z])", "", bare) if line.path.endswith(".hs") else bare
     extras = [] if is_named else [part for part in extra_parts(bare, explaining, allowed) if not is_unit(part)]
-    is_setting = bool(covered_by(tuple(request.setting), line.name, related=False))
+    is_setting = bool(_of_name(request, request.setting, line.name))
     weights = [max((_WEIGHTS[source] for source in covers if word in covers[source]), default=0.0) for word in words]
     share = sum(weights) / len(words) if words else 1.0
     return ValueFit(
@@ -103,6 +115,10 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
         _spread(words, line.path),
         0 if line.match is not None else len(extra_parts(line.keys, explaining, allowed)),
         verbs_in(request, line),
+        request.is_default
+        and "default" in parts_of(line.name)
+        and not extras
+        and len(covered_by(words, line.name, related=False)) == len(words) > 1,
     )
 
 
@@ -121,8 +137,10 @@ def _is_candidate(
         return False
 
     lacking = [word for word in words if word not in covered]
-    in_name = covered_by(words, line.name, related=False)
+    in_name = covered_by((*words, *request.verbs), line.name, related=False)
     is_near = all(word in covers["documentation"] or word in covers["near"] for word in lacking)
+    # Of many words, one may be anywhere in the file.
+    is_near = is_near or (len(words) > _MIN_WORDS and bool(covers["name"] and covers["texts"]))
     # One word of three or more may be that of the function or of its documentation.
     if len(lacking) > 1 or (lacking and not (is_near and in_name and len(words) >= _MIN_WORDS)):
         return False
@@ -161,9 +179,9 @@ def _is_specific(request: ValueRequest, line: ValueLine, covers: Mapping[str, fr
     if _OF_EXAMPLE.search(line.path) is not None or not _names_head(request, line, covers["value"]):
         return False
 
-    in_name = covered_by((*words, *request.setting), line.name, related=False)
+    in_name = covered_by((*words, *request.setting, *request.verbs), line.name, related=False)
     exact_words = in_name.union(*(covered_by(words, text, related=False) for text in (line.text, line.keys, line.path)))
-    exact_words = (exact_words | covers["value"]) & frozenset(words)
+    exact_words = (exact_words | covers["value"]) & {*words, *request.verbs}
     related_words = _own_words(covers)
     # Most words that the name, the texts, the keys and the path lack are about something else.
     if len(exact_words) * 2 < len(words) or len(related_words) * 3 < len(words) * 2:
@@ -184,7 +202,7 @@ def _names_head(request: ValueRequest, line: ValueLine, of_value: frozenset[str]
     """Return whether a name ends with the requested thing: a multiplier of the sample rate is no rate."""
     # An option may have one letter, and its name in its texts.
     name = line.name if len(line.name) > 1 else line.text
-    in_head = covered_by(tuple(request.head), name, related=False)
+    in_head = _of_name(request, request.head, name)
     if len(line.name) == 1:
         return bool(in_head)
     if request.kind == "thing" and request.head and not request.setting and not in_head and not request.head & of_value:
@@ -196,8 +214,13 @@ def _names_head(request: ValueRequest, line: ValueLine, of_value: frozenset[str]
         return True
 
     parts = [part for part in parts_of(last_part(line.name) or line.name) if not is_unit(part) and not part.isdigit()]
-    explaining = (*request.words, *request.optional, *request.nouns)
+    explaining = (*request.words, *request.setting, *request.optional, *request.nouns)
     return not (in_head and parts) or parts[-1] in _ENDS or bool(covered_by(explaining, parts[-1]))
+
+
+def _of_name(request: ValueRequest, words: frozenset[str], name: str) -> frozenset[str]:
+    """Return which words a name has, also joined with another word of the question: ``tabsize``."""
+    return covered_by((*request.words, *request.setting, *words), name, related=False) & words
 
 
 def _is_marked(request: ValueRequest, line: ValueLine) -> bool:
@@ -231,6 +254,7 @@ _NEGATING = frozenset(_NEGATING_TEXT.split())
 """Parts of a name that make it that of something else."""
 _STATES = frozenset({"current", "last", "next", "prev", "previous"})
 """Parts of a name of what changes while a program runs."""
+_COUNTED = frozenset({"count", "num", "number", "size", "bytes", "length", "limit", "amount"})
 _REPEATED = frozenset({"retries", "retry", "attempts", "attempt", "tries"})
 _SWITCHES = frozenset({"enable", "enabled", "use", "with", "build", "allow", "disable", "disabled"})
 _ENDS = frozenset({"default", "value", "max", "min", "limit", "option", "opt", "setting", "flag", "var", "name", "t"})
@@ -242,7 +266,7 @@ _MIN_DESCRIBED = 3
 _WEIGHTS = {"name": 1.0, "value": 0.9, "texts": 0.9, "keys": 0.75, "path": 0.7, "documentation": 0.6, "near": 0.4}
 """Weight of a word by what covers it."""
 _OF_SETTING, _OF_EXTRA, _MAX_EXTRAS = 0.3, 0.06, 2
-_OF_HEAD = 0.25
+_OF_HEAD, _WEAKER = 0.25, 0.45
 _COUNTS_TEXT = "max min maximum minimum n number num count total limit amount size length len bytes"
 _MEASURES = TIME_WORDS | SIZE_WORDS - frozenset(_COUNTS_TEXT.split())
 """Parts of names that say what is measured, rather than that something is."""
@@ -264,6 +288,9 @@ def _is_possible(request: ValueRequest, line: ValueLine, *, is_named: bool) -> b
     if not line.is_default and (request.is_default or (is_variable and not is_named)):
         return False
     parts = set(parts_of(line.name))
+    is_counted = request.kind == "time" and not _COUNTED.isdisjoint(parts) and TIME_WORDS.isdisjoint(parts)
+    if not is_named and is_counted and _WITH_TIME.search(line.value) is None and _REPEATED.isdisjoint(parts):
+        return False
     if not is_named and (not is_of_measure(request, parts) or (_STATES & parts) - {*request.words, *request.optional}):
         return False
     return is_of_kind(request.kind, line.value)
@@ -347,7 +374,11 @@ def _has_head(request: ValueRequest, line: ValueLine, covers: Mapping[str, froze
         return bool(covered_by(tuple(request.setting), line.name, related=False))
 
     names = " ".join([line.name, *_aliases(line)])
-    if covered_by(tuple(head), names) or (is_option(line) and covered_by(tuple(head), f"{line.text} {line.keys}")):
+    if (
+        covered_by(tuple(head), names)
+        or _of_name(request, head, names)
+        or (is_option(line) and covered_by(tuple(head), f"{line.text} {line.keys}"))
+    ):
         return True
     measure = _MEASURES & request.nouns & set(parts_of(line.name))
     return bool(measure) and bool(covers["name"] or covered_by(tuple(head), line.keys, related=False))

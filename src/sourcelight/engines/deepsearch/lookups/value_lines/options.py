@@ -36,6 +36,8 @@ _PROPERTY = re.compile(
 )
 _HASKELL_OPTION = re.compile(r"\blong\s+\"(?P<name>[\w-]{1,60})\"")
 _HASKELL_VALUE = re.compile(r"<>\s*(?:O\.|Opt\.)?value\s+(?P<value>\S+)")
+_CMDARGS = re.compile(rf"(?:^|[,{{])\s*(?P<name>[a-z]\w*)\s*=\s*(?P<value>{_LITERAL})\s*&=")
+"""A field of a record of options of Haskell, with its help behind its default: ``port = 80 &= help "Port"``."""
 _OCAML_OPTION = re.compile(
     rf"\bopt\s+(?:~vopt:\S+\s+)?\(?[\w.]+(?:\s+[\w.]+)?\)?\s+(?P<value>{_LITERAL})\s*(?:&"
     rf"|@@)\s*info\s*\[(?P<names>[^\]\n]{{1,100}})\]"
@@ -159,6 +161,8 @@ def _read_haskell(lines: Sequence[str], number: int) -> Iterator[Binding]:
     match = _HASKELL_OPTION.search(lines[number - 1])
     if match is not None:
         yield from _in_group(lines, number, match, _HASKELL_VALUE)
+    for field in _CMDARGS.finditer(lines[number - 1]):
+        yield Binding(field["name"], field["value"], "fallback", field.start("name"), number)
 
 
 def _read_go(lines: Sequence[str], number: int) -> Iterator[Binding]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sourcelight.engines.deepsearch.lookups.prose_values.question import FRAME, VERBS, split_names
@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.lookups.value_lines.wording import (
     verbs_of,
     without_default,
 )
-from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
 
 _MAX_CHARACTERS, _MAX_WORDS, _MIN_TOKENS = 260, 9, 2
 _PREPOSITION = (
@@ -87,6 +87,14 @@ _NUMBERS_TEXT = """
 size count limit depth threshold ratio percentage factor width height length radius capacity number concurrency
 parallelism rate
 """
+_LIMIT = re.compile(r"\b(?:limit\b(?!\s+of\s+time)|max(?:imum)? (?:number|amount|count)\b)", re.IGNORECASE)
+_OF_LIMIT = frozenset({"max", "maximum", "limit", "cap", "most"})
+_GENERIC_TEXT = """
+server servers app service daemon process client ui gui tui user users system items things entries elements results
+records objects names cases macro
+"""
+_GENERIC = frozenset(_GENERIC_TEXT.split())
+"""Words for what anything is, or belongs to, in the code of one program."""
 _KINDS: Mapping[str, str] = {
     **dict.fromkeys(_TIMES_TEXT.split(), "time"), **dict.fromkeys(_NUMBERS_TEXT.split(), "number"), "port": "port",
 }  # fmt: skip
@@ -206,7 +214,7 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
     content = [word for word in words if _is_content(word)]
     # The name of a project may be two words as one.
     of_repositories |= {word for word in content if any(_is_end_of(word, name) for name in repository_names)}
-    required = tuple(dict.fromkeys(word for word in content if word not in of_repositories))
+    required = tuple({stem(word): word for word in reversed(content) if word not in of_repositories}.values())[::-1]
     # What something does is said in many words, but for "how many times does it retry".
     verbs = verbs_of(bare)
     if not names and verbs.issuperset(required) and all(word.endswith("ed") for word in required):
@@ -215,7 +223,8 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
     setting = setting_words(clause)
     # "What is X?" asks for a meaning; other look-ups read values of a name alone.
     tokens = [token for token in bare.lower().split() if any(word in token for word in required)]
-    if form.kind == "thing" and not (is_default or form.measure) and len(tokens) < _MIN_TOKENS:
+    is_limit = form.kind == "thing" and _LIMIT.search(bare) is not None
+    if form.kind == "thing" and not (is_default or form.measure or is_limit) and len(tokens) < _MIN_TOKENS:
         return None
 
     # "What does it run with no command": the setting alone, whose constant is called a default.
@@ -230,6 +239,7 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
     kind = form.kind
     if kind == "thing":
         kind = next((_KINDS[word] for word in reversed(head_words) if word in _KINDS), kind)
+    kind = "number" if is_limit else kind
 
     end = max((bare.rfind(name) + len(name) for name in names), default=len(bare))
     nouns = _MEASURES.get(form.measure, SIZE_WORDS if form.measure else frozenset())
@@ -238,7 +248,7 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
         tuple(dict.fromkeys(word for word in words if word not in required and word not in FUNCTION_WORDS)),
         names,
         _last_of(head_words, head - verbs or head) if form.kind == "thing" else head - verbs or head,
-        TIME_WORDS if kind == "time" else nouns,
+        TIME_WORDS if kind == "time" else _OF_LIMIT if is_limit else nouns,
         kind,
         is_default,
         frozenset(word for word in content if word in of_repositories),
@@ -249,6 +259,20 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
         form.measure,
         next((bound for bound, pattern in _BOUNDS if pattern.search(bare) is not None), ""),
     )
+
+
+def loosened_requests(request: ValueRequest) -> Iterator[ValueRequest]:
+    """Yield a request without words that may go unsaid: the program itself, or what is counted in a setting's place.
+
+    "How many items does the page show", "how many spaces does a tab become when no size is passed".
+    """
+    words = tuple(word for word in request.words if word not in _GENERIC)
+    if words and words != request.words and not request.names:
+        yield replace(request, words=words, head=request.head - _GENERIC)
+
+    settled = tuple(word for word in request.words if word not in request.head)
+    if request.setting and request.head and settled and not request.names:
+        yield replace(request, words=settled, head=request.setting)
 
 
 def _last_of(words: Sequence[str], head: frozenset[str]) -> frozenset[str]:
@@ -306,7 +330,9 @@ def _asked_noun(text: str) -> str:
 def _is_end_of(word: str, name: str) -> bool:
     """Return whether the name of a repository begins or ends with a word: ``bigpool`` with "pool"."""
     bare = name.rpartition("/")[2].removesuffix(".git").lower()
-    return len(word) >= _MIN_PART and bare != word and (bare.startswith(word) or bare.endswith(word))
+    # A plural is a word of its own beside the name of all: a chart of `helm-charts`.
+    is_part = any(part.startswith(word) and len(part) - len(word) > 1 for part in parts_of(bare))
+    return len(word) >= _MIN_PART and bare != word and (is_part or bare.startswith(word) or bare.endswith(word))
 
 
 _MIN_PART = 4

@@ -8,7 +8,8 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 _NOT_GIVEN = (
     r"(?:isn't|is not|aren't|are not|wasn't|don't|do not|doesn't|does not|didn't|hasn't|haven't|never|no one|nothing"
-    r"|none|no-?body|omit\w*|absent|missing|unset|left (?:out|alone|off|unset|blank|empty)|no \w+(?: \w+)? (?:is"
+    r"|none|(?:pass|give|set|specify|provide|supply|hand over|have|with) no|no-?body"
+    r"|omit\w*|absent|missing|unset|left (?:out|alone|off|unset|blank|empty)|no \w+(?: \w+)? (?:is"
     r"|are|was))"
 )
 _CLAUSE = re.compile(
@@ -104,7 +105,29 @@ _SPELLINGS = (
     (re.compile(r"\b(what|which) (?:kind|sort|type) of\b", re.IGNORECASE), r"\1"),
     (re.compile(r"^(\W*(?:what|which|how|where))'s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"(?<=\w)'s\b(?=\s+[\w@`])"), ""),
+    (re.compile(r"\b(?:cap|ceiling|upper (?:limit|bound))\b", re.IGNORECASE), "limit"),
+    (
+        re.compile(
+            r"\bhow long(?= (?:can|may|must|should|could|is|are|will)\b[^,]{0,40}\b(?:texts?|strings?|names?|lines?"
+            r"|passwords?|titles?|labels?|keys?|paths?|urls?|tokens?|slugs?|comments?|words?|messages?|identifiers?"
+            r"|ids?|descriptions?)\b(?!.*\b(?:wait|take|last|live|stay|valid|cached|stored|kept|shown|visible)))",
+            re.IGNORECASE,
+        ),
+        "how large",
+    ),
+    (
+        re.compile(
+            r",? in (?:(?:milli|micro)?seconds|pixels|px|ms|(?:kilo|mega)?bytes|minutes|hours|days|percent|points)"
+            r"(?=\s*(?:$|[,.?(]|by default|if\b|when\b|unless\b))",
+            re.IGNORECASE,
+        ),
+        "",
+    ),
     (re.compile(r"\bcommand[- ]lines?\b", re.IGNORECASE), "cli"),
+    (
+        re.compile(r"\b(shut(?= down)|time(?= out)|back(?= off)|clean(?= up)|start(?= up))s? (\w+)", re.IGNORECASE),
+        r"\1\2",
+    ),
     (re.compile(r"\b(?:http|response|return|reply) codes?\b", re.IGNORECASE), "status code"),
     (re.compile(r"\s(?:on disk|in memory|on screen|here)\b", re.IGNORECASE), ""),
     (re.compile(r"\b(?:tr(?:y|ies)|attempt(?:s|ed)?|done|do|does) (?:it )?again\b", re.IGNORECASE), "retry"),
@@ -190,4 +213,7 @@ def verbs_of(text: str) -> frozenset[str]:
         match = pattern.search(text)
         if match is not None:
             verbs |= {verb.lower() for verb in match.groups() if verb}
+    if _AUXILIARY.search(text) is not None:
+        # "Does it keep letters in": behind "does", a verb has no ending.
+        verbs = {verb for verb in verbs if re.search(r"[^su]s$", verb) is None}
     return frozenset(verbs)

@@ -161,6 +161,7 @@ _NAMED_ALONE = (
     _rewriting(rf"(?:what(?: is|'s|s| are)|how many(?: are)?) the {_UNITS} (?:of|in|for) {_THIS}", _SET_TO),
     _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? by default (?:in|inside|for|of) {_PLACE}", _DEFAULT_IN),
     _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? by default", _DEFAULT_OF),
+    _rewriting(rf"{_THIS} by default", _DEFAULT_OF),
     # "What is --port when it's not given?", "if I don't pass --port, what's used?".
     _rewriting(
         rf"what(?: is|'s|s) {_THIS} (?:{_UNGIVEN}|(?:when|if) (?:it|that|one)(?: is|'s|s) (?:not|n't) \w{{1,20}})",
