@@ -132,6 +132,8 @@ def lead(engine: LocalEngine, question: str) -> str:
         ("When did this project start?", "The first commit is “begin” by Ann on 2021-02-03"),
         ("Is this project still active?", "The last commit is “Bump 3” by dependabot"),
         ("Who maintains it?", "Bob has the most commits: 2"),
+        ("Who created it?", "The first commit is “begin” by Ann on 2021-02-03"),
+        ("who wrote this?", "Bob has the most commits: 2"),
         ("Which languages is it written in?", "**3** languages have files: Markdown (5), Python (3) and YAML (1)"),
         ("Which files change most often?", "`loom/version` was changed by the most commits: 4"),
         ("What changed since 2022?", "**6** commits"),

@@ -181,6 +181,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "src/bolter.erl": BOLTER,
             "lib/sacks.dart": SACKS,
             "chute.go": FLAGS,
+            "src/Option.php": "<?php\nclass Option\n{\n    public const OPTION_SHED_COLOR = 'shed_color';\n}\n",
             "src/Ftp.php": "<?php\n" + PORTS,
             "src/Sftp.php": "<?php\n" + SECURE_PORTS,
             "src/widths.rs": WIDTHS,
@@ -249,6 +250,7 @@ def test_the_only_value_with_all_words_is_stated(mill: LocalEngine, question: st
         ("What is the default length of a lever?", "is set to"),  # of a test
         ("What is the default timeout of a grinder?", "is set to"),  # no line says so of a grinder
         ("Why does a request time out?", "is set to"),
+        ("what's the default color of sheds", "is set to"),  # the key of an option
         ("Which function fills the progress bar?", "The default of"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -63,7 +64,9 @@ def as_count_request(inquiry: ResearchRequest, emit: Emit) -> ResearchRequest:
     topic = project_topic(inquiry)
     question = as_count_question(topic, inquiry.words)
     if topic == "people":
-        is_active = has_recent_commits(Work(FactRequest("lookup"), inquiry, emit))
+        # Who maintains it is a question of today. Its authors are those of all commits.
+        is_of_all = re.search(r"\bauthors?\b|\bwrote\b", inquiry.words, re.IGNORECASE) is not None
+        is_active = not is_of_all and has_recent_commits(Work(FactRequest("lookup"), inquiry, emit))
         question = f"Who has the most commits{' in the last 12 months' if is_active else ''}?"
 
     if topic in {"since_release", "in_release"}:

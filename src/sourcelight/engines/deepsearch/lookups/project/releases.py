@@ -173,10 +173,14 @@ def find_newest_commits(work: Work) -> Finding | None:
     return finding
 
 
+_MIN_RECENT = 5
+"""Commits of a year from which on those who made them maintain a repository; one alone is a passer-by's."""
+
+
 def has_recent_commits(work: Work) -> bool:
-    """Return whether a searched repository has a commit of the last twelve months."""
-    arguments = {"repos": work.names, "after": "12 months ago", "count": 1}
-    return bool(work.call("commit_search", arguments, changes=False).table.num_rows)
+    """Return whether the searched repositories have several commits of the last twelve months."""
+    arguments = {"repos": work.names, "after": "12 months ago", "count": _MIN_RECENT}
+    return bool(work.call("commit_search", arguments, changes=False).table.num_rows == _MIN_RECENT)
 
 
 def find_first_tag(inquiry: ResearchRequest, evidence: CommitEvidence, emit: Emit) -> Finding | None:

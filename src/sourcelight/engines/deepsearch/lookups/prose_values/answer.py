@@ -37,6 +37,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.names import (
     count_small_words,
     default_function,
     has_noun,
+    is_key,
     is_same,
     is_unit,
     is_written,
@@ -195,7 +196,8 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     if asked_name and binding.name.lstrip("@$").casefold() != asked_name.casefold():
         return False
 
-    if not _is_of_asked_kind(question, binding.name, binding.value, text, is_named=item.is_named):
+    is_own_key = not item.is_named and is_key(binding.name, binding.value)
+    if is_own_key or not _is_of_asked_kind(question, binding.name, binding.value, text, is_named=item.is_named):
         return False
 
     if question.is_default or item.is_named or question.bound:

@@ -60,6 +60,13 @@ def is_same(word: str, part: str) -> bool:
     return alike >= _MIN_ALIKE and has_endings and abs(len(word) - len(part)) <= _MAX_ENDING
 
 
+def is_key(name: str, value: str) -> bool:
+    """Return whether a constant is the key of a setting: ``OPTION_FILE_MODE = "file_mode"`` is no mode."""
+    in_value = {part.lower() for part in parts_of(value.strip("\"'`:"))}
+    in_name = {part.lower() for part in parts_of(name)}
+    return value[:1] in {'"', "'", "`", ":"} and len(in_value) > 1 and in_value <= in_name
+
+
 def last_part(name: str) -> str:
     """Return a name of code without its owners and signs: ``limit`` of ``Pool.limit``."""
     return re.split(r"\.|::?|->|#", name)[-1].lstrip("@$")

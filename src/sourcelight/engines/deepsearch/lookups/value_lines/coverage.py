@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, is_unit, last_part
+from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, is_key, is_unit, last_part
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine
 from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind, is_of_measure, words_of_value
 from sourcelight.engines.deepsearch.lookups.value_lines.request import SIZE_WORDS, TIME_WORDS, ValueRequest
@@ -276,8 +276,9 @@ _OWN = ("name", "value", "texts", "keys", "path")
 
 def _is_possible(request: ValueRequest, line: ValueLine, *, is_named: bool) -> bool:
     """Return whether a line has a default if one is asked for, no variable, and a value of the kind."""
-    if last_part(line.value.strip("()")) == last_part(line.name):
-        return False  # another name of the same thing
+    is_alias = last_part(line.value.strip("()")) == last_part(line.name)
+    if is_alias or (not is_named and is_key(line.name, line.value)):
+        return False
     is_alone = request.is_default and len(request.words) == 1 and not (is_named or request.setting)
     # What a thing has at the moment is no default.
     is_current = not is_named and "current" in {part.lower() for part in parts_of(line.name)} - set(request.words)

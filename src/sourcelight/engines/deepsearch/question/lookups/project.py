@@ -134,8 +134,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"(?:what are |show me )?the (?:latest|newest|last) release notes(?:OF)?",
     ),
     "people": (
-        r"who (?:currently )?(?:maintains|develops|works on|is working on|runs|is behind|owns) SUBJECT",
-        r"who (?:is|are|'s) (?:the )?MAIN(?:maintainers?|developers?|owners?|authors?|creators?)OF",
+        r"who (?:currently )?(?:maintains|develops|works on|is working on|runs|is behind|owns|wrote) SUBJECT",
+        r"who (?:is|are|'s) (?:the )?MAIN(?:maintainers?|developers?|owners?|authors?)OF",
         r"maintainers?|contributors",
     ),
     "age": (
@@ -143,7 +143,8 @@ _FORMS: Mapping[str, Sequence[str]] = {
         r"how old is SUBJECT",
         r"since when does SUBJECT exist",
         r"how long has SUBJECT (?:existed|been (?:around|going|there|in existence))",
-        r"who (?:started|began|founded) SUBJECT",
+        r"who (?:started|began|founded|created) SUBJECT",
+        r"who (?:is|are|'s) (?:the )?(?:original )?(?:creators?|founders?)OF",
     ),
     "activity": (
         r"is SUBJECT (?:still )?(?:actively )?(?:active|alive|maintained|dead|abandoned|developed)",
