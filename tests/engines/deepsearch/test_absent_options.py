@@ -25,6 +25,7 @@ FILES = {
     "opts.rb": 'opts.on("--[no-]fade") { }\noption :steep\n',
     "press.1": ".TH PRESS 1\n.B \\-\\-ink\\-level\nSets it.\n",
     "press.sh": "case $1 in\n  fold) fold ;;\nesac\n",
+    "pyproject.toml": "[tool.mypy]\nstrict = true\n",
     "data.txt": f"{'x' * 3000} glaze\n",
     "README.md": "# Press\n\nIt presses several jobs. A protocol of pressing is written.\n",
 }
@@ -48,6 +49,10 @@ def press(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ),
         ("does press take --jobs?", "No searched line has `--jobs`; `jobs` stands without dashes, such as in line 3"),
         ("how do I set --tocol", "No searched line has `--tocol`, nor `tocol` as a word of its own"),
+        (
+            "Is there a --strict flag?",
+            "No searched line has `--strict`; `strict` stands without dashes, such as in line 2 of `pyproject.toml`",
+        ),
         ("Can it run in parallel, e.g. with --lanes", "No searched line has `--lanes`, nor `lanes` as a word"),
     ],
 )

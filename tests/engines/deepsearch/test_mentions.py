@@ -106,6 +106,14 @@ def test_a_word_of_prose_is_not_denied_alone(mill: LocalEngine) -> None:
         ("can it build AppImages?", ("AppImage",)),
         ("does it support GIFs?", ("GIF",)),
         ("does it work with Redis?", ("Redis",)),
+        ("is it possible to export to PDF", ("PDF",)),
+        ("is there a way to export results as CSV", ("CSV",)),
+        ("Does the library offer a way to throttle requests", ("throttle",)),
+        ("does it let me log in with LDAP?", ("LDAP",)),
+        ("how do I enable gzip compression?", ("compression",)),
+        ("how do I turn it off?", ()),
+        ("Does it have anything for rate limiting?", ("limiting",)),
+        ("is there built-in retry logic", ("retry",)),
     ],
 )
 def test_subjects_are_names_else_nouns(question: str, subjects: tuple[str, ...]) -> None:

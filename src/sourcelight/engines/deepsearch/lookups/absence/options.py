@@ -29,6 +29,11 @@ _SEPARATOR = r"(?:\x5c?[-_ ])?"
 
 In a query, two backslashes between slashes are one.
 """
+_OF_TOOLS = re.compile(
+    r"(?:^|/)(?:pyproject\.toml|setup\.cfg|tox\.ini|mypy\.ini|tsconfig[\w.-]*\.json|Cargo\.(?:toml|lock)"
+    r"|package(?:-lock)?\.json|\.github/.*|\.[\w-]+(?:\.\w+)?)$"
+)
+"""Files that configure other programs: "strict = true" in one declares no option of this one."""
 _HOLDER = r"(?:flags?|opts?|options?|args?|params?|cli|config|settings?)"
 _MIN_LIKENESS = 0.6
 
@@ -44,7 +49,7 @@ def find_absent_option(work: Work) -> Finding | None:
     queries = make_queries(work, f"case:no type:file /{spelling}/")
     content = find_rows(work, queries, max_rows=_MAX_LINES)
     is_whole = not content.is_cut and (not content.notes or content.lacks_only_files)
-    if not is_whole or any(_may_declare(row["line"] or "", spelling) for row in content.lines):
+    if not is_whole or any(_may_declare(row, spelling) for row in content.lines):
         return None
 
     word = re.compile(rf"(?<!\w){spelling}(?!\w)", re.IGNORECASE)
@@ -76,24 +81,24 @@ def find_absent_option(work: Work) -> Finding | None:
     )
 
 
-def _may_declare(line: str, spelling: str) -> bool:
+def _may_declare(row: Mapping[str, Any], spelling: str) -> bool:
     """Return whether a line has an option, or may declare it without its dashes."""
-    if len(line) > _MAX_LINE_CHARACTERS:
-        return True
-    return re.search(_declaration(spelling), line, re.IGNORECASE) is not None
+    line, forms = row["line"] or "", _declarations(spelling)
+    forms = forms[:1] if _OF_TOOLS.search(row["path"]) is not None else forms
+    return len(line) > _MAX_LINE_CHARACTERS or any(re.search(form, line, re.IGNORECASE) for form in forms)
 
 
-def _declaration(spelling: str) -> str:
-    """Write a regular expression for the ways in which languages write an option."""
+def _declarations(spelling: str) -> tuple[str, ...]:
+    """Write regular expressions for the ways in which languages write an option, as it is typed first."""
     name = rf"(?:\[?no{_SEPARATOR}\]?)?{spelling}"
-    return "|".join((
+    return (
         rf"(?<![\w-])(?:\\?-){{1,2}}{name}(?![\w-])",  # --dry-run, \-\-dry\-run, --[no-]dry-run
         rf"[\"'`]{name}(?!\w)",  # "dry-run", 'dry-run!'
         rf"(?<![\w:]):{name}(?!\w)",  # :dry_run
         rf"(?<![\w$.-]){name}\s*(?:\??:(?!:)|=>?(?!=)|\)|by\b|as\b)",  # dry_run: bool, dryRun = false, dry-run)
         rf"{_HOLDER}(?:\(\))?(?:\.|_|-|->|::|\[[\"'])?{name}(?![a-z])",  # args.dry_run, optDryRun
         rf"(?<![a-z]){name}[_-]?{_HOLDER}",  # dryRunFlag
-    ))  # fmt: skip
+    )
 
 
 def _nearest_option(work: Work, option: str) -> str:

@@ -76,7 +76,7 @@ def nearest_spelling(work: Work, word: str) -> str:
                 continue
 
             # A name is proposed as the code writes it, a word of prose without its capital letters.
-            is_name = "_" in word or not spelling.isalpha()
+            is_name = "_" in word or not word[1:].islower() or not spelling.isalpha()
             counts[spelling if is_name else spelling.lower()] += 1
 
     # Of equally frequent ones, the answer must always name the same one.

@@ -32,6 +32,19 @@ _TECHNICAL = frozenset(_TECHNICAL_TEXT.split())
 _THERE = re.compile(
     r"(?:is|are|was|were) there (?:(?:already|currently|maybe|perhaps|actually|really) )?(?P<object>.+)$", re.IGNORECASE
 )
+_POSSIBLE = re.compile(r"(?:is it possible|are (?:we|you) able) (?:for \w+ )?to (?P<object>.+)$", re.IGNORECASE)
+_ENABLED = re.compile(
+    r"how (?:do|can|would|could|should) (?:i|we|you|one) (?:enable|disable|activate|(?:turn|switch) (?:on|off)) "
+    r"(?P<object>.+)$",
+    re.IGNORECASE,
+)
+_MEANS = re.compile(
+    r"^(?:(?:offer|have|has|provide|include|give|come with)s? )?(?:(?:me|us|you|users) )?(?:(?:a|an|any|some) )?"
+    r"(?:\w+ )?(?:way|means|possibility|ability|chance|method) (?:for \w+ )?to |^(?:let|allow|enable|help)s? "
+    r"(?:me|us|you|users|people|one) (?:to )?",
+    re.IGNORECASE,
+)
+"""Words before what can be done: "is there a way to", "does it let me"."""
 _OF_REPOSITORY = re.compile(rf"^(\w+) {GAP.strip()}(?= )")
 """The beginning of a question whose subject is a repository, which was taken out of it: "does · have"."""
 _ANY = re.compile(
@@ -52,7 +65,7 @@ _PASSIVE = re.compile(
     re.IGNORECASE,
 )
 _END_OF_OBJECT = re.compile(
-    r"\s*(?:[,;(:]|\b(?:that|which|who|if|when|unless|while|because|so|by|in|on|at|from|into|onto|during|before|after|between"
+    r"\s*(?:[,;(:]|(?<![\w-])(?:that|which|who|if|when|unless|while|because|so|by|in|on|at|from|into|onto|during|before|after|between"
     r"|as|without|within|inside|over|under|through|via|out|per|here|there|anywhere|yet|too|either|natively|instead)\b)",
     re.IGNORECASE,
 )
@@ -69,8 +82,8 @@ decorator validator connector protocol extension hook api interface repository p
 sort type anything something everything logic layer engine system stuff bit part place own built builtin native
 default proper official direct real simple basic separate single new old other different additional full extra custom
 straight itself themselves always never automatically directly alone out box again together first second last also
-role roles request requests response responses value values data name names list lists test tests user users
-daemon service services picker calendar page pages version versions number numbers time output input argument
+role roles request requests response responses result results value values data name names list lists test tests user
+users daemon service services picker calendar page pages version versions number numbers time output input argument
 arguments message messages error errors string strings object objects line lines item items run runs running
 specific only based like style compatible aware related free independent friendly ready powered driven flavored
 """
@@ -122,7 +135,8 @@ _OF_EVENTS = re.compile(
 _CONDITION = re.compile(r"\b(?:out of the box|automatically|always|never)\b", re.IGNORECASE)
 """Words that ask how something behaves, which only a name that is missing answers."""
 _ARTICLES = re.compile(
-    r"^(?:(?:for|with|on|to|of|about|any|a|an|the|some|its|their|own|support|kind|sort|way|form|against|up) )+",
+    r"^(?:(?:for|with|on|to|of|about|any|a|an|the|some|its|their|own|support|kind|sort|way|form|against|up|anything"
+    r"|something|stuff|code) )+",
     re.IGNORECASE,
 )
 _MIN_NOUN = 4
@@ -138,33 +152,25 @@ def absent_subjects(text: str, repository_words: frozenset[str]) -> tuple[str, .
     repository_words
         Words of the names of the searched repositories, in lower case, which say nothing of what is sought.
     """
-    words = _words_of(text)
-    if len(words) > _MAX_CHARACTERS or _OF_OTHERS.search(words) is not None:
+    reading = _read_object(text)
+    if reading is None:
         return ()
-
-    for form in (_THERE, _PASSIVE, _WHETHER, _ANY):
-        match = form.match(words)
-        if match is not None:
-            subjects = _subjects_of(match["object"], words, repository_words, has_verb=form is _WHETHER)
-            return tuple(dict.fromkeys(subjects))[:_MAX_SUBJECTS]
-    return ()
+    words, sought, has_verb = reading
+    subjects = _subjects_of(sought, words, repository_words, has_verb=has_verb)
+    return tuple(dict.fromkeys(subjects))[:_MAX_SUBJECTS]
 
 
 def absent_compound(text: str, repository_words: frozenset[str]) -> str:
     """Return the name of two words that a question asks for, such as "rate limiting"; empty for another question."""
-    words = _words_of(text)
-    if len(words) > _MAX_CHARACTERS or _OF_OTHERS.search(words) is not None:
+    reading = _read_object(text)
+    if reading is None:
         return ""
 
-    form = next((form for form in (_THERE, _PASSIVE, _WHETHER, _ANY) if form.match(words) is not None), None)
-    match = form.match(words) if form is not None else None
-    if form is None or match is None:
+    _, sought, has_verb = reading
+    verb, _, rest = sought.partition(" ")
+    if has_verb and re.fullmatch(_HAVING, verb, re.IGNORECASE) is None:
         return ""
-
-    verb, _, rest = match["object"].partition(" ")
-    if form is _WHETHER and re.fullmatch(_HAVING, verb, re.IGNORECASE) is None:
-        return ""
-    tokens = _TOKEN.findall(_first_phrase(rest if form is _WHETHER else match["object"]))
+    tokens = _TOKEN.findall(_first_phrase(rest if has_verb else sought))
     while tokens and tokens[-1].lower() in _FILLERS:
         tokens.pop()
     parts = tokens[-1].split("-") if len(tokens) == 1 else tokens
@@ -175,10 +181,21 @@ def absent_compound(text: str, repository_words: frozenset[str]) -> str:
     return " ".join(parts) if is_compound and are_sought and is_special else ""
 
 
-def _words_of(text: str) -> str:
-    """Return a question without its repository and without words that close it."""
+def _read_object(text: str) -> tuple[str, str, bool] | None:
+    """Return the words of a question, what it asks for, and whether that begins with a verb; None for another one."""
+    # Without its repository and without words that close it.
     words = _OF_REPOSITORY.sub(r"\1 it", " ".join(text.replace("\u2019", "'").split())).replace(GAP.strip(), "")
-    return _CLOSING.sub("", " ".join(words.split()).strip(" ?.!"))
+    words = _CLOSING.sub("", " ".join(words.split()).strip(" ?.!"))
+    is_other = _OF_OTHERS.search(re.sub(r"^how (?=\w+ \w+ (?:enable|disable|activate|turn|switch)\b)", "", words))
+    if len(words) > _MAX_CHARACTERS or is_other is not None:
+        return None
+
+    for form in (_POSSIBLE, _THERE, _PASSIVE, _WHETHER, _ENABLED, _ANY):
+        match = form.match(words)
+        if match is not None:
+            sought = _MEANS.sub("", match["object"])
+            return words, sought, form in {_POSSIBLE, _WHETHER} or sought != match["object"]
+    return None
 
 
 def absent_option(text: str) -> str:
