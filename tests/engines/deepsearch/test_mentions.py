@@ -8,6 +8,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.lookups.absence.spellings import aliases_of
 from sourcelight.engines.deepsearch.question.lookups.existence_wording import absent_subjects
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
@@ -120,6 +121,12 @@ def test_subjects_are_names_else_nouns(question: str, subjects: tuple[str, ...])
     assert absent_subjects(question, frozenset({"mill"})) == subjects
 
 
+def test_a_short_name_has_no_british_spelling() -> None:
+    """A course has nothing to do with CORS."""
+    assert aliases_of("CORS") == frozenset()
+    assert aliases_of("serialisation") == {"serialization"}
+
+
 def test_alternatives_are_denied_together(mill: LocalEngine) -> None:
     """Thrift answers "Redis or Thrift"."""
     answer = research(mill, "Does it support Kotlin or Haskell?").text
@@ -147,6 +154,7 @@ def test_a_definition_of_a_name_with_a_hyphen_is_absent(mill: LocalEngine) -> No
         ("Is there a Postgres driver?", "import libpq"),
         ("Is there internationalization?", "i18n.t(1)"),
         ("Is there a database backend?", "open_db(1)"),
+        ("Does it support themes?", "colors = 1"),
     ],
 )
 def test_another_name_of_the_same_thing_is_not_denied(tmp_path: Path, question: str, line: str) -> None:

@@ -49,10 +49,7 @@ agent, event loop: loop epoll kqueue, memory leak: leak valgrind sanitizer, erro
 """
 _SYNONYMS = dict(entry.split(":") for entry in " ".join(_SYNONYMS_TEXT.split()).split(", "))
 """Beginnings of words that lines have for a name of two words; besides the related words of each one."""
-_DEFINING = (
-    r"(?:class|struct|interface|trait|module|object|enum|record|type|def|defp?n?|fn|func|function|sub|proc|let|const"
-    r"|var)"
-)
+_DEFINING = r"(?:class|struct|interface|trait|module|object|enum|record|type|def|defp?n?|fn|func|function|sub|proc)"
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 

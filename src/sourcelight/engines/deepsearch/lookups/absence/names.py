@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_unread_
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
 from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
+from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 WITHIN_NAMES = ", always within other names"
 """End of a headline about a text that only occurs inside names."""
@@ -91,7 +92,7 @@ def _prove_absence(work: Work, name: str, content: SearchRows, query: str) -> Fi
         text += f" ({'; '.join(limits)})"
 
     nearest = nearest_spelling(work, name)
-    if nearest:
+    if nearest and nearest.lower() not in FUNCTION_WORDS:
         text += f". The nearest spelling there is {code(nearest)}"
 
     return Finding(

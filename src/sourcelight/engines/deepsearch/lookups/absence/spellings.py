@@ -29,6 +29,7 @@ _BRITISH = (
     ("tre", "ter"), ("lled", "led"), ("lling", "ling"), ("ogue", "og"), ("grey", "gray"), ("ence", "ense"),
 )  # fmt: skip
 """Parts of British words, and what Americans write for them."""
+_MIN_BRITISH = 5
 _ALIASES_TEXT = """
 internationalization i18n intl gettext locale, localization l10n i18n locale, accessibility a11y aria, ssl tls, tls ssl,
 https tls ssl, websocket wss, postgres postgresql libpq, postgresql postgres libpq pgx, mongo mongodb,
@@ -37,7 +38,19 @@ decryption decrypt cipher,
 multithreading thread mutex, threading thread mutex, concurrency thread async goroutine mutex, protobuf proto,
 database db sql, gzip gz deflate zlib, compression gzip deflate zlib, ipv6 inet6, timezone tz zoneinfo, gpu cuda opencl,
 simd avx neon sse, http2 h2 nghttp2, http/2 h2 http2 nghttp2, http/3 quic h3, quic http3 h3, regex regexp, jwt token,
-unicode utf8 utf-8, rtl bidi, ansi escape, pdf latex, sftp ssh, csv comma, xml sax, tsv tab, orm model, tty terminal
+unicode utf8 utf-8, rtl bidi, ansi escape, pdf latex, sftp ssh, csv comma, xml sax, tsv tab, orm model, tty terminal,
+theme color colour palette skin style, plugin extension addon hook, dashboard panel admin, daemon service background,
+autocomplete complet, completion complete compgen, notification notify alert, webhook callback, undo revert rollback,
+rollback revert undo, backup snapshot dump, archive zip tar, translation i18n locale gettext, shortcut binding keymap
+hotkey, hotkey binding keymap shortcut, pagination paginate page cursor offset, migration migrate schema, tracing trace
+span opentelemetry, telemetry metric statsd analytics, metric counter gauge stats prometheus, sandbox isolat chroot,
+whitelist allow, allowlist whitelist allow, blacklist block deny, blocklist blacklist deny, fuzzy approximat
+levenshtein,
+spellcheck spelling aspell hunspell, debounce throttl delay, thumbnail resize preview, repl shell interactive console,
+tui curses terminal, benchmark bench, scheduler schedul cron timer, cron schedul timer, mock stub fake,
+fixture testdata,
+validation valid, storage store, parallelism parallel thread concurren worker, sanitizer saniti escape, clipboard copy
+paste xclip, screenshot capture
 """
 _ALIASES = {words[0]: tuple(words[1:]) for words in map(str.split, _ALIASES_TEXT.split(","))}
 
@@ -55,7 +68,8 @@ def aliases_of(word: str) -> frozenset[str]:
     (['color'], ['tls'])
     """
     lowered = word.lower()
-    pairs = [*_BRITISH, *((american, british) for british, american in _BRITISH)]
+    # Of a short word, another one would come out: `cors` is no `cours`.
+    pairs = [*_BRITISH, *((american, british) for british, american in _BRITISH)] if len(lowered) > _MIN_BRITISH else []
     spellings = {lowered.replace(part, other) for part, other in pairs if part in lowered}
     return frozenset({*spellings, *_ALIASES.get(lowered, ())} - {lowered})
 
