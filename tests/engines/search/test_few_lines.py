@@ -57,10 +57,17 @@ def test_they_are_written_and_counted_as_arrays_are(tmp_path: Path) -> None:
         files |= {f"copies/{number}.txt": "lamp\nkiosk lamp lamp\n" for number in range(3)}
         RepositoryBuilder(tmp_path / "src" / name).commit(files)
 
+    # Some paths match, too, with the content of their file and without.
+    files = {"lamp/lamp.py": "lamp\n", "kiosk_test.go": "kiosk\n", "caf\u00e9/kiosk.py": "Lamp kiosk\n", "lamp.c": ""}
+    RepositoryBuilder(tmp_path / "src" / "pier").commit(files)
+
     engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
-    compared = 0
+    compared = with_names = 0
     for word in ("lamp", "kiosk", "Lamp", "amp", "b>"):
-        for form in ("{}", "{} case:yes", "{} file:test", "{} lang:python", "{} repo:tower", "type:file {} AND NOT q"):
+        for form in (
+            *("{}", "{} case:yes", "{} file:test", "{} lang:python", "{} repo:tower", "type:file {} AND NOT q"),
+            *("{} file:lamp", "{} lang:go", "{} -file:[.]c$ -file:caf"),
+        ):
             query = f"{form.format(word)} count:all"
             for _ in range(LISTS_UNMADE + 2):
                 events = answer(engine, query)
@@ -79,7 +86,9 @@ def test_they_are_written_and_counted_as_arrays_are(tmp_path: Path) -> None:
                 assert few_tally.filters(exhaustive=True, forks=0, archived=0) == expected
                 assert [event.filters for event in events if isinstance(event, Filters)] == [expected]
                 compared += 1
+                with_names += bool(batch.few.names)
     assert compared > 10
+    assert with_names > 2
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,22 @@ def test_bits_of_a_mask_are_its_units(corpus: Corpus) -> None:
     assert table.among(sample, table.pack(mask)).tolist() == sample[mask[sample]].tolist()
 
 
+@pytest.mark.parametrize("share", [0, 0.1, 1])
+def test_a_few_units_are_compared_with_rows_as_bits_of_all_are(corpus: Corpus, share: float) -> None:
+    table = UnitTable(corpus.shards, corpus.unit_base)
+    draw = np.random.default_rng(4)
+    selected = table.pack(draw.random(corpus.units) < 0.5)
+    total = 0
+    for word in (b"contribute", b"mint", b"foo", b"printing"):
+        rows, _ = table.rows_of(word, literal_keys(word)[0])
+        sample = np.flatnonzero(draw.random(corpus.units) < share)
+        for among in (None, selected):
+            units = table.among_rows(sample, rows, among).tolist()
+            assert units == table.among(sample, table.bits_of(rows, among)).tolist()
+            total += len(units)
+    assert (total > 0) == (share > 0)
+
+
 @pytest.mark.parametrize("common", [4096, 20, 0])
 @pytest.mark.parametrize("unprobed", [128, 0])
 @pytest.mark.parametrize("pattern", PATTERNS, ids=repr)

@@ -18,6 +18,7 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.model import FileNumbers, UnitNumbers
 from sourcelight.engines.search.scan.columns import file_values, line_values
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
+from sourcelight.engines.search.scan.paths import PathSpans
 from sourcelight.engines.search.scan.spans import NO_ROWS, Spans
 
 MAX_SPANS = 160
@@ -71,18 +72,21 @@ def few_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers) -> S
 
     tables: _Tables = corpus.few_tables or _make_tables(corpus)
     width = len(text)
+    unit_start, unit_end = tables.unit_start, tables.unit_end
     starts: list[int] = []
+    add = starts.append
     shard_end = base = -1
     for unit in units.tolist():
-        start, end = tables.unit_start[unit], tables.unit_end[unit]
+        start, end = unit_start[unit], unit_end[unit] - base
         if start >= shard_end:
             shard_index = bisect_right(tables.byte_base, start) - 1
             base, shard_end = tables.byte_base[shard_index], tables.byte_base[shard_index + 1]
+            end = unit_end[unit] - base
             find = stringzilla.Str(corpus.buffers.views[shard_index]).find
         # A unit holds whole lines, so that no text begins in one and ends in another.
-        position, end = find(text, start - base, end - base), end - base
+        position = find(text, start - base, end)
         while position >= 0:
-            starts.append(position + base)
+            add(position + base)
             position = find(text, position + width, end)
         if len(starts) > _MAX_STARTS:
             return None
@@ -95,13 +99,14 @@ def few_matches(
     corpus: Corpus,
     selection: FileSelection,
     spans: Spans,
+    path_spans: PathSpans,
     locations: Sequence[RepositoryRevision],
     make_raw: Callable[[], RawMatches],
 ) -> FewMatches | None:
-    """Return the matches of at most `MAX_SPANS` spans of selected files.
+    """Return the matches of at most `MAX_SPANS` spans of selected files, whose paths may match, too.
 
-    None if anything about them is unusual: a line that isn't Unicode, a span over several lines, much text. The blocks
-    of the spans have been checked.
+    None if anything about them is unusual: a line that isn't Unicode, a span over several lines, much text, a file that
+    matches by its path alone. The blocks of the spans have been checked.
     """
     lists = corpus.made_path_lists
     if lists is None or not len(spans):
@@ -127,6 +132,10 @@ def few_matches(
     if len(sizes) > _MAX_ROWS or sum(sizes) > _MAX_TEXT_BYTES:
         return None
 
+    names = _names(selection, path_spans, numbers, lists.paths) if path_spans.has_matches else {}
+    if names is None:
+        return None
+
     file_base = tables.file_base
     return FewMatches(
         locations=locations,
@@ -135,10 +144,32 @@ def few_matches(
         paths=[lists.paths[number] for number in numbers],
         path_json=[lists.json[number] for number in numbers],
         file_numbers=numbers,
+        names=names,
         rows=rows_of_files,
         counts=[sum([len(row.spans) for row in rows]) for rows in rows_of_files],
         make_raw=make_raw,
     )
+
+
+def _names(
+    selection: FileSelection, spans: PathSpans, numbers: Sequence[int], paths: Sequence[bytes]
+) -> dict[int, list[tuple[int, int]]] | None:
+    """Return the spans in the path of each selected file that has any, by its index among `numbers`.
+
+    None for a path beyond ASCII, or one of another file, which has no lines.
+    """
+    if len(spans.file) > _MAX_ROWS:
+        return None
+    names: dict[int, list[tuple[int, int]]] = {}
+    index_of = {number: index for index, number in enumerate(numbers)}
+    for number, start, end in zip(spans.file.tolist(), spans.start.tolist(), spans.end.tolist(), strict=True):
+        if selection.mask is not None and not selection.mask[number]:
+            continue
+        index = index_of.get(number)
+        if index is None or not paths[number].isascii():
+            return None
+        names.setdefault(index, []).append((start, end))
+    return names
 
 
 def _rows_by_document(corpus: Corpus, tables: _Tables, spans: Spans) -> dict[int, list[FewRow]] | None:

@@ -124,6 +124,9 @@ class SmallSearch:
         path_spans = self.corpus.path_spans(pattern, never) if in_paths else self.corpus.paths.no_spans
         if len(path_spans.file) > self.limits.matches:
             return None
+        mask = self.selection.mask
+        if mask is not None and path_spans.has_matches and not mask[path_spans.file].any():
+            path_spans = self.corpus.paths.no_spans
 
         result = self._find(term, pattern)
         if result is None:
@@ -265,18 +268,23 @@ class SmallSearch:
 
     def _collect(self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans) -> SmallResult | None:
         """Return the matches of spans, whose documents are given, and in paths; None if there are too many."""
-        if len(spans) <= self.limits.few_spans and not path_spans.has_matches:
+        if len(spans) <= self.limits.few_spans:
             few = few_matches(
-                self.corpus, self.selection, spans, self.group.locations, lambda: self._raw(spans, documents)
+                self.corpus,
+                self.selection,
+                spans,
+                path_spans,
+                self.group.locations,
+                lambda: self._raw(spans, documents, path_spans),
             )
             if few is not None and few.total <= self.limits.matches:
                 return SmallResult(few)
 
         return self._collect_arrays(spans, documents, path_spans)
 
-    def _raw(self, spans: Spans, documents: DocumentNumbers) -> RawMatches:
+    def _raw(self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans) -> RawMatches:
         """Return the matches of a few spans as arrays."""
-        result = self._collect_arrays(spans, documents, self.corpus.paths.no_spans)
+        result = self._collect_arrays(spans, documents, path_spans)
         if result is None or not isinstance(result.matches, RawMatches):
             raise AssertionError("a few matches exceed no limit")
         return result.matches

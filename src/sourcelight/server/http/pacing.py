@@ -16,6 +16,7 @@ from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Event, Filters
 
 _JOIN_BYTES = 1024 * 1024
 _HEAD, _TAIL = b"event: matches\ndata: ", b"\n\n"
+_DONE = encode(Done())
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,9 @@ def frames_at_once(items: Sequence[EncodedMatches | Event]) -> list[bytes] | Non
             if number and not (number == 1 and isinstance(items[0], EncodedMatches)):
                 return None
             frames.insert(0, encode(item))
-        elif isinstance(item, Alert) or (isinstance(item, Progress) and item.done) or number == last:
+        elif number == last:
+            frames.append(_DONE)
+        elif isinstance(item, Alert) or (isinstance(item, Progress) and item.done):
             frames.append(encode(item))
         else:
             return None

@@ -6,7 +6,6 @@ same status and words everywhere.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import logging
@@ -137,9 +136,10 @@ def read_request(query: bytes, headers: Mapping[str, str]) -> SearchRequest:
     # The query comes first as a rule, and a client's other parameters are always the same: these are read once.
     text = _unquote(first[2:]) if first.startswith(b"q=") else ""
     if text and len(remaining) < _SHORT_BYTES:
-        # A message about a parameter may quote the query, which only reading all of it knows.
-        with contextlib.suppress(QueryError):
+        try:
             return _request_but_text(remaining, trace, with_diffs=with_diffs).with_query(text)
+        except QueryError:
+            pass  # its message may quote the query, which only reading all of it knows
 
     return _read_request(query, trace, with_diffs=with_diffs)
 

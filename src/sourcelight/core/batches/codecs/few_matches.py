@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from sourcelight.core.batches.codecs.encode_files import name_range
 from sourcelight.core.batches.codecs.raw_matches import (
     RawMatchBatch,
     RawMatches,
@@ -46,6 +47,8 @@ class FewMatches:
         Other columns of files, by name.
     paths, path_json, file_numbers
         The path of each file, its JSON text without quotes, and its number in the corpus of the search.
+    names
+        Spans in paths, in code points, by the index of the file.
     rows
         The matched lines of each file.
     counts
@@ -60,6 +63,7 @@ class FewMatches:
     paths: Sequence[bytes]
     path_json: Sequence[bytes]
     file_numbers: Sequence[int]
+    names: Mapping[int, Sequence[tuple[int, int]]]
     rows: Sequence[Sequence[FewRow]]
     counts: Sequence[int]
     make_raw: Callable[[], RawMatches]
@@ -87,9 +91,15 @@ class FewMatches:
             name: ({code: of_code[code] for code in set(codes.tolist())}, codes.tolist())
             for name, (of_code, codes) in self.file_values.items()
         }
-        columns = zip(self.path_json, self.location_index, self.rows, file_endings(values, len(self.rows)), strict=True)
+        keys = [locations[index] for index in self.location_index]
+        for index, spans in self.names.items():
+            path_text = str(self.paths[index], "utf-8", "replace")
+            ranges = dump([name_range(path_text, start, end) for start, end in spans])
+            keys[index] = b'"pathMatches":%b,%b' % (ranges, keys[index])
+
+        columns = zip(self.path_json, keys, self.rows, file_endings(values, len(self.rows)), strict=True)
         files = []
-        for path, location, rows, ending in columns:
+        for path, key, rows, ending in columns:
             lines = b",".join(
                 [
                     b'{"line":"%b","lineNumber":%d,"offsetAndLengths":[%b]}'
@@ -98,8 +108,7 @@ class FewMatches:
                 ]
             )
             files.append(
-                b'{"type":"content","path":"%b",%b,"hunks":null,"lineMatches":[%b]%b'
-                % (path, locations[location], lines, ending)
+                b'{"type":"content","path":"%b",%b,"hunks":null,"lineMatches":[%b]%b' % (path, key, lines, ending)
             )
         return b"[%b]" % b",".join(files)
 

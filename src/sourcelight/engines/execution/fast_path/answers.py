@@ -120,13 +120,21 @@ class FastPath:
             return None
 
         words = parts[1]
-        result = self._read(shape.search, words, self._narrow(shape, request, limits), SmallSearch.run)
+        count_limit = shape.search.plan.alternative.count_limit(request.default_matches or self._default_matches)
+        result = self._read(shape.search, words, _narrow(limits, count_limit, request.display), SmallSearch.run)
         if result is None:
             return None
 
         matches = result.matches
         if matches is not None:
-            matches = self._in_order(shape, request, words=words, matches=matches, limits=limits)
+            is_cut = 0 <= request.display < matches.total or (
+                count_limit is not None and (matches.total >= count_limit or matches.total > limits.ranked)
+            )
+            # Cells are found by reading whole notebooks.
+            if is_cut or (request.cells and have_notebooks(matches.paths)):
+                return None
+            if count_limit is not None:
+                matches = self._rank(shape, words, matches if isinstance(matches, RawMatches) else matches.raw)
             return None if matches is None else self._events(shape, matches, started_s)
 
         alert = self._advise(shape.search, request, viewer, words, is_absent=result.absent_in_any_case)
@@ -189,43 +197,6 @@ class FastPath:
                 break
 
         return (nothing_found_alert(shape.advice.messages, proposed),)
-
-    def _in_order(
-        self,
-        shape: shapes.KnownShape,
-        request: SearchRequest,
-        *,
-        words: Sequence[str],
-        matches: RawMatches | FewMatches,
-        limits: FastPathLimits,
-    ) -> RawMatches | FewMatches | None:
-        """Return matches in the order in which they are displayed; None if a limit may cut them off, or for cells."""
-        total = matches.total
-        # Cells are found by reading whole notebooks.
-        if 0 <= request.display < total or (request.cells and have_notebooks(matches.paths)):
-            return None
-
-        limit = self._count_limit(shape, request)
-        if limit is None:
-            return matches
-
-        if total >= limit or total > limits.ranked:
-            return None
-        return self._rank(shape, words, matches if isinstance(matches, RawMatches) else matches.raw)
-
-    def _count_limit(self, shape: shapes.KnownShape, request: SearchRequest) -> int | None:
-        return shape.search.plan.alternative.count_limit(request.default_matches or self._default_matches)
-
-    def _narrow(self, shape: shapes.KnownShape, request: SearchRequest, limits: FastPathLimits) -> SmallSearchLimits:
-        """Return the limits beyond which `_in_order` would refuse all matches, so that they aren't collected."""
-        matches = limits.search.matches
-        if request.display >= 0:
-            matches = min(matches, request.display)
-        limit = self._count_limit(shape, request)
-        if limit is not None:
-            matches = min(matches, limit - 1, limits.ranked)
-        few_spans = 0 if limit is not None else limits.search.few_spans  # a ranking needs arrays
-        return SmallSearchLimits(limits.search.units, matches, limits.search.text_bytes, few_spans)
 
     def _rank(self, shape: shapes.KnownShape, words: Sequence[str], matches: RawMatches) -> RawMatches | None:
         """Rank matches as `ResultPipeline` does where no limit cuts them off."""
@@ -411,3 +382,17 @@ class FastPath:
 
     def _state(self) -> tuple[object, ...]:
         return self._repositories.catalog.skipped, self._repositories.report
+
+
+def _narrow(limits: FastPathLimits, count_limit: int | None, display: int) -> SmallSearchLimits:
+    """Return the limits beyond which `FastPath.answer` would refuse all matches, so that they aren't collected."""
+    search = limits.search
+    if count_limit is None and not 0 <= display < search.matches:
+        return search
+
+    matches = search.matches if display < 0 else min(search.matches, display)
+    # A ranking needs arrays.
+    few_spans = search.few_spans
+    if count_limit is not None:
+        matches, few_spans = min(matches, count_limit - 1, limits.ranked), 0
+    return SmallSearchLimits(search.units, matches, search.text_bytes, few_spans)

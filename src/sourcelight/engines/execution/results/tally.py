@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -52,6 +52,8 @@ _TYPES = {
 
 _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 """Kinds whose spelling in ``select:symbol.`` differs."""
+
+_LABELS = {regexp: label for label, regexp in EXCLUDES}
 
 K = TypeVar("K")
 
@@ -227,7 +229,8 @@ class Tally:
         """Count a few matches, as `add_raw` does."""
         total = few.total
         self.matches += total
-        _add_counts(self._by_type, {"content": total})
+        # A file that matches by its content and by its path is of both types.
+        _add_counts(self._by_type, {"content": total, "path": len(few.names)})
 
         for index, count in sorted(_sums(few.location_index, few.counts).items()):
             name, _, revision, _ = few.locations[index]
@@ -265,7 +268,9 @@ class Tally:
         self._last_file = files[1]
         return count
 
-    def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[SuggestedFilter, ...]:
+    def filters(  # noqa: PLR0912 - a loop for each kind: a small search has a few of each
+        self, *, exhaustive: bool, forks: int, archived: int
+    ) -> tuple[SuggestedFilter, ...]:
         """Return suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
         if self._paths:
             paths, sums = zip(*self._paths, strict=True)
@@ -277,64 +282,43 @@ class Tally:
             _add_counts(self._by_exclude, sums_of_raw(raw, counts))
 
         self._raw_paths.clear()
-        first = []
-        if forks:
-            first.append(
-                SuggestedFilter(
-                    value="fork:yes", label="Include forked repos", count=forks, exhaustive=exhaustive, kind="utility"
-                )
-            )
+        first: list[SuggestedFilter] = []
+        for count, value, label in (
+            (forks, "fork:yes", "Include forked repos"),
+            (archived, "archived:yes", "Include archived repos"),
+        ):
+            if count:
+                first.append(SuggestedFilter(value, label, count, exhaustive, "utility"))
+        for kind, count in self._by_type.items():
+            if count and self._typed and kind in _TYPES:
+                first.append(SuggestedFilter(*_TYPES[kind], count, exhaustive, "type"))
 
-        if archived:
-            first.append(
-                SuggestedFilter(
-                    value="archived:yes",
-                    label="Include archived repos",
-                    count=archived,
-                    exhaustive=exhaustive,
-                    kind="utility",
-                )
-            )
-
-        first += [
-            SuggestedFilter(value=value, label=label, count=self._by_type[kind], exhaustive=exhaustive, kind="type")
-            for kind, (value, label) in _TYPES.items()
-            if self._by_type.get(kind) and self._typed
-        ]
-        remaining = [
-            SuggestedFilter(
-                value=_repository_filter(name, rev), label=name, count=n, exhaustive=exhaustive, kind="repo"
-            )
-            for (name, rev), n in most_frequent(self._by_location, MAX_FILTERS)
-            if n
-        ]
-        remaining += [
-            SuggestedFilter(value=_language_filter(name), label=name, count=n, exhaustive=exhaustive, kind="lang")
-            for name, n in most_frequent(self._by_language, MAX_FILTERS)
-            if n and name
-        ]
-        remaining += [
-            SuggestedFilter(
-                value=f"-file:{regexp}", label=label, count=self._by_exclude[regexp], exhaustive=exhaustive, kind="file"
-            )
-            for label, regexp in EXCLUDES
-            if self._by_exclude.get(regexp)
-        ]
-        remaining += [
-            SuggestedFilter(
-                value=f"select:symbol.{_SELECTED.get(kind, kind)}",
-                label=kind.title(),
-                count=n,
-                exhaustive=exhaustive,
-                kind="symbol type",
-            )
-            for kind, n in most_frequent(self._by_kind, MAX_FILTERS)
-            if n
-        ]
+        # Sorted below: the most frequent are chosen first where there are very many.
+        remaining: list[SuggestedFilter] = []
+        for (name, revision), count in _items_of(self._by_location):
+            if count:
+                value = _repository_filter(name, revision)
+                remaining.append(SuggestedFilter(value, name, count, exhaustive, "repo"))
+        for name, count in _items_of(self._by_language):
+            if count and name:
+                remaining.append(SuggestedFilter(_language_filter(name), name, count, exhaustive, "lang"))
+        for regexp, count in self._by_exclude.items():
+            if count:
+                remaining.append(SuggestedFilter(f"-file:{regexp}", _LABELS[regexp], count, exhaustive, "file"))
+        for kind, count in _items_of(self._by_kind):
+            if count:
+                value = f"select:symbol.{_SELECTED.get(kind, kind)}"
+                remaining.append(SuggestedFilter(value, kind.title(), count, exhaustive, "symbol type"))
         if self._commits is not None:
             remaining += self._commits.filters(MAX_FILTERS, exhaustive=exhaustive)
 
-        return tuple(sorted(first, key=_by_count)) + tuple(sorted(remaining, key=_by_count))
+        first.sort(key=_by_count)
+        remaining.sort(key=_by_count)
+        return (*first, *remaining)
+
+
+def _items_of(counts: Mapping[K, int]) -> Iterable[tuple[K, int]]:
+    return counts.items() if len(counts) <= MAX_FILTERS else most_frequent(counts, MAX_FILTERS)
 
 
 # Most searches suggest filters for some of the same repositories and languages.

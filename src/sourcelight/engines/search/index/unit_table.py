@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt32Array, runs
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array, UInt32Array, runs
 from sourcelight.engines.search.index.postings import TRIGRAM_BITS, Postings
 from sourcelight.engines.search.index.quads import QUAD_BITS, literal_quads, quad_words
 from sourcelight.engines.search.index.shard import LooseShard, Shard
@@ -81,6 +81,8 @@ class UnitTable:
             trigrams = common[by_key].astype(np.uint32)
             self._rows[_QUADS + by_key, first:end] = _bitmaps(shard.postings, shard.units, trigrams)
 
+        self._bytes: NDArray[np.uint8] = self._rows.view(np.uint8)
+
         # By trigram: its units, or if it has a row, the row counted down from the highest code.
         self._highest_count = _MAX_CODE - len(self._rows)
         codes = np.minimum(counts, self._highest_count).astype(np.uint16)
@@ -115,6 +117,18 @@ class UnitTable:
             bits = bits & table[row]
         return bits if selected is None else bits & selected
 
+    def among_rows(
+        self, units: Int64Array, rows: Sequence[int], selected: NDArray[np.uint64] | None = None
+    ) -> Int64Array:
+        """Return those of a few units that are in all of some rows, and among the `selected`."""
+        number = self._bit_number[units]
+        byte = number >> 3
+        # A byte of each row and unit: whole rows are kilobytes each, which have left the processor's caches.
+        of_units = np.bitwise_and.reduce(self._bytes[np.array(rows)[:, None], byte])
+        if selected is not None:
+            of_units &= selected.view(np.uint8)[byte]
+        return _with_bit(units, of_units, number)
+
     def pack(self, is_selected: BoolArray) -> NDArray[np.uint64]:
         """Return a bit for each unit of a mask."""
         mask = np.zeros(self._size, dtype=np.bool_)
@@ -132,11 +146,16 @@ class UnitTable:
 
     def among(self, units: Int64Array, bits: NDArray[np.uint64]) -> Int64Array:
         """Return those of some units that have a bit."""
-        # Little bit order: bit n is bit n & 7 of byte n >> 3.
         number = self._bit_number[units]
-        is_set = bits.view(np.uint8)[number >> 3] >> (number & 7).astype(np.uint8) & 1
-        with_bit: Int64Array = units[is_set.view(np.bool_)]
-        return with_bit
+        return _with_bit(units, bits.view(np.uint8)[number >> 3], number)
+
+
+def _with_bit(units: Int64Array, of_units: UInt8Array, number: Int64Array) -> Int64Array:
+    """Return the units whose byte has the bit of a number."""
+    # Little bit order: bit n is bit n & 7 of byte n >> 3.
+    is_set = of_units >> (number & 7).astype(np.uint8) & 1
+    with_bit: Int64Array = units[is_set.view(np.bool_)]
+    return with_bit
 
 
 def _counts(postings: Postings, units: int) -> tuple[tuple[UInt32Array, AnyArray], tuple[UInt32Array, AnyArray]]:

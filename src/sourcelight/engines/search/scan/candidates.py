@@ -146,9 +146,10 @@ def _units_with(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNu
 
     rows, rare = table.rows_of(text, trigrams)
     # The bits of selected files are one more row, where lists would be looked up and most of their units dropped.
-    bits = table.bits_of(rows, corpus.selected_bits(table, selection)) if rows else None
+    selected = corpus.selected_bits(table, selection) if rows else None
     # A rare trigram has a short list in each shard, and windows have shorter ones: then the table only rules out.
-    if not rare and bits is not None:
+    if not rare:
+        bits = table.bits_of(rows, selected)
         units = UnitNumbers(table.units_of(bits))
         if not windows or len(units) <= MAX_UNPROBED_UNITS:
             return units
@@ -157,11 +158,16 @@ def _units_with(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNu
         return UnitNumbers(table.among(_units_with_windows(corpus, windows, shards), bits))
 
     shards = selection.shards_among(corpus, tables.shards_with(trigrams))
-    # With bits, the rarest window is enough: a second list in each shard costs more than the few units that it drops.
-    if windows and bits is not None:
-        return UnitNumbers(table.among(_units_with_rarest_window(corpus, windows, shards), bits))
-    units = _units_with_windows(corpus, windows, shards) if windows else _units_with_trigrams(corpus, rare, shards)
-    return units if bits is None else UnitNumbers(table.among(units, bits))
+    if not windows:
+        units = _units_with_trigrams(corpus, rare, shards)
+    else:
+        # With rows, the rarest window is enough: a second list of each shard costs more than the units that it drops.
+        units_with = _units_with_rarest_window if rows else _units_with_windows
+        units = units_with(corpus, windows, shards)
+
+    if rows and len(units) <= MAX_UNPROBED_UNITS:
+        return UnitNumbers(table.among_rows(units, rows, selected))
+    return UnitNumbers(table.among(units, table.bits_of(rows, selected))) if rows else units
 
 
 def _units_with_rarest_window(corpus: Corpus, windows: list[int], shards: Iterable[int]) -> UnitNumbers:

@@ -46,12 +46,17 @@ _numbers = random.Random()  # noqa: S311 - they tell requests apart, and open no
 
 def _write_line(text: str) -> None:
     """Write a line to the access log, without looking for the code that wrote it, which is always this."""
-    if not access_log.isEnabledFor(logging.INFO):
+    handler = _handler_at(int(time.monotonic()))
+    if handler is not None and _write_to(handler, text):
         return
-
-    handler = _only_stream()
-    if handler is None or not _write_to(handler, text):
+    if access_log.isEnabledFor(logging.INFO):
         access_log.handle(_record_of(text))
+
+
+@functools.lru_cache(maxsize=1)
+def _handler_at(_second: int) -> logging.StreamHandler[TextIO] | None:
+    """Return the handler of `_only_stream`, looked up once in a second: its configuration hardly ever changes."""
+    return _only_stream() if access_log.isEnabledFor(logging.INFO) else None
 
 
 def _write_to(handler: logging.StreamHandler[TextIO], text: str) -> bool:
