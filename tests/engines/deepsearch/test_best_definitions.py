@@ -6,6 +6,7 @@ import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.explanations.question import weigh_denied
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -44,13 +45,38 @@ SCRIPT = """export DECK_OVERLOADED=40
 export HEAVY_CARS_TURNED_AWAY=deck
 """
 
+TIDE = """#include "tide.h"
+
+/* Close a few of the open sluices. The cycle is adaptive: it closes more of them while the tide rises.
+ *
+ * A slow cycle (TIDE_CYCLE_SLOW) looks at all sluices that nobody has used. */
+
+#define TIDE_CYCLE_SLOW 0
+#define TIDE_CYCLE_FAST 1
+
+struct scan {
+    int sluices;
+};
+
+static void scan_sluice(struct scan *scan) {
+    scan->sluices++;
+}
+
+void tideCycle(int type) {
+    struct scan scan = {0};
+    for (int i = 0; i < 8; i++)
+        scan_sluice(&scan);
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def river(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """A repository with a class whose methods have the words of a question together, and a script with all of them."""
     folder = tmp_path_factory.mktemp("river")
     repo = RepositoryBuilder(folder / "river")
-    repo.commit({"src/ferry.py": FERRY, "deck.sh": SCRIPT, "README.md": "# River\n\nA model of a ferry.\n"}, "Start")
+    files = {"src/ferry.py": FERRY, "deck.sh": SCRIPT, "src/tide.c": TIDE}
+    repo.commit({**files, "README.md": "# River\n\nA model of a ferry.\n"}, "Start")
     return open_engine([repo.path], index=folder / "index", workers=1)
 
 
@@ -64,3 +90,28 @@ def river(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 )
 def test_an_answer_begins_with_the_method_that_does_it(river: LocalEngine, question: str, name: str) -> None:
     assert research(river, question).text.split("1. ", 1)[1].startswith(f"`{name}` in `src/ferry.py`")
+
+
+def test_a_comment_above_constants_explains_the_function_that_it_names(river: LocalEngine) -> None:
+    text = research(river, "How does the tide close sluices?").text
+    assert text.split("1. ", 1)[1].startswith("`tideCycle` in `src/tide.c`")
+    assert "Line 3: “Close a few of the open sluices.”" in text
+    assert text.index("* A slow cycle (TIDE_CYCLE_SLOW)") < text.index("## Searched")
+
+
+def test_a_document_without_the_subject_is_not_listed(river: LocalEngine) -> None:
+    assert "A model of a ferry" not in research(river, "How does the tide close sluices?").text
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("keys that are never read again when memory is full", {"read"}),
+        ("requests whose body nobody has read, and their headers", {"read"}),
+        ("what happens if a file doesn't exist", set()),
+        ("how are keys expired", set()),
+    ],
+)
+def test_denied_words_are_told_from_others(text: str, denied: set[str]) -> None:
+    weights = dict.fromkeys(("key", "read", "memori", "full", "file", "exist", "request", "bodi", "header"), 1.0)
+    assert {term for term, weight in weigh_denied(weights, text).items() if weight < 1.0} == denied

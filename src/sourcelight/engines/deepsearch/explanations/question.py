@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sourcelight.core.markup import singular
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.search.ranking.question import RankQuery, analyze
-from sourcelight.engines.search.ranking.terms.tokenizer import stem
+from sourcelight.engines.search.ranking.terms.tokenizer import TOKEN, stem, terms_of
 
 _MAX_CHARACTERS = 300
 """Longer questions are reports of a problem, in which no single sentence is the answer."""
@@ -86,6 +86,16 @@ _CONTRACTION = re.compile(
 _NEGATION = re.compile(
     r"n['\u2019]t\b|\b(?:not|no|never|none|nothing|without|neither|nor|cannot|unless|isnt)\b", re.IGNORECASE
 )
+_DENIED = re.compile(
+    r"\b(?:never|no ?(?:body|one)|no longer)\b[^,;?]*?"
+    r"(?=[,;?]|$|\b(?:when|if|while|after|before|to|for|in|of|and|or)\b)",
+    re.IGNORECASE,
+)
+"""The part that a question denies: `never accessed again` of "keys that are never accessed again". If something "isn't"
+or "can't be", that is often an error, and code that reports it has the word."""
+
+_DENIED_FACTOR = 0.5
+"""Factor of the weight of a word that a question denies: code that has it is about the opposite."""
 
 MIN_SHARE = 0.95
 """Share of a question's weight in a text that has all of it: a common word more or less says nothing else."""
@@ -157,7 +167,7 @@ def read_explanation(text: str, idf: Mapping[str, float]) -> ExplanationQuestion
         # What a question names before such a word is a part of what it asks.
         rest = text if kind == "difference" or pattern.pattern.endswith(_TREATED) else text[match.end() :]
         question = analyze(rest)
-        weights = _weigh(question, idf)
+        weights = weigh_denied(_weigh(question, idf), rest)
         if not weights:
             return None
 
@@ -171,6 +181,13 @@ def read_explanation(text: str, idf: Mapping[str, float]) -> ExplanationQuestion
 def count_negations(text: str) -> int:
     """Return how often a text says that something is not so."""
     return len(_NEGATION.findall(text))
+
+
+def weigh_denied(weights: Mapping[str, float], text: str) -> dict[str, float]:
+    """Return weights of terms, lower ones for those that a question denies."""
+    tokens = [token for match in _DENIED.finditer(text) for token in TOKEN.findall(match[0].encode())]
+    denied = {term for token in tokens for term in terms_of(token.decode("utf-8", "replace"))}
+    return {term: weight * _DENIED_FACTOR if term in denied else weight for term, weight in weights.items()}
 
 
 def _spell_out(match: re.Match[str]) -> str:

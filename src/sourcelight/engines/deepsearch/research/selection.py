@@ -30,6 +30,7 @@ from sourcelight.engines.deepsearch.evidence.surroundings import (
     find_asked_definitions,
     paragraph_of,
 )
+from sourcelight.engines.deepsearch.explanations.question import weigh_denied
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
@@ -80,8 +81,8 @@ _MAX_DEFINED = 2
 _MAX_DEFINING_CHUNKS = 20
 """Best chunks in which these definitions are looked for."""
 
-_MIN_OVERVIEW = 0.5
-"""Share of the question's weight in a paragraph of a document that introduces an explanation."""
+_MIN_OVERVIEW, _MIN_DOCUMENT = 0.5, 0.3
+"""Share of the question's weight in a paragraph of a document that introduces an explanation, and that is listed."""
 
 _DATA = frozenset({"", "Text", "JSON", "YAML", "XML", "CSV", "TOML", "INI", "HTML", "SVG", "Diff", "Markdown"})
 """Languages of files of tests that have no tests."""
@@ -97,17 +98,17 @@ def select_evidence(
     """Select the quotes, definitions, uses, tests and documents of a ranking, beside the commits found before."""
     inquiry = work.inquiry
     texts = work.texts
-    weights = _weights(question, ranking)
     code_chunks = _lead_first([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
     docs_chunks = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
     best_chunks = code_chunks or list(ranking.chunks)
 
-    explained = explain(work, ranking)
-    best_files = read_best_files(texts, ranking, weights, best_chunks, explained.sentences)
-    candidates = rank_lines(best_files)
     place_question = read_place_question(inquiry.words)
     # Lines with a name that the question has are found by that name, whatever the ranking says.
     asks_place = place_question is not None and not place_question.asks_callers and not question.names
+    explained = explain(work, ranking)
+    weights = _weights(question, ranking) if asks_place else weigh_denied(_weights(question, ranking), question.text)
+    best_files = read_best_files(texts, ranking, weights, best_chunks, explained.sentences)
+    candidates = rank_lines(best_files)
     best_lines = select_lines(_order(work, place_question if asks_place else None, ranking, candidates))
     relevant = describe_lines(texts, ranking, weights, best_lines)
 
@@ -145,11 +146,10 @@ def select_evidence(
         first = relevant[:1] if asks_place else []
         relevant = [*first, *_put_first(lines, relevant[len(first) :])][:PLACES]
 
-    is_about_history = intents.history and past.is_about(question)
     findings = Findings(
         ranking,
         intents,
-        weak=_is_weak(ranking) and not is_about_history and not lines,
+        weak=_is_weak(ranking) and not lines and not (intents.history and past.is_about(question)),
         quotes=quotes,
         defined=defined,
         past=past,
@@ -164,8 +164,10 @@ def select_evidence(
     tests = [] if intents.tests else chooser.choose(test_chunks, "test", _MAX_TESTS, window=_LINES_BESIDE_CODE)
     docs = [] if intents.docs else chooser.choose(docs_chunks, "doc", _MAX_DOCUMENTS, window=_LINES_BESIDE_CODE)
 
-    subject = explained.subject
-    overviews = [document for document in docs if subject is not None and _is_about(document, subject)]
+    overviews: list[FileEvidence] = []
+    if subject := explained.subject:
+        docs = _documents_about(subject, docs, _MIN_DOCUMENT)
+        overviews = _documents_about(subject, docs, _MIN_OVERVIEW)
 
     uses: list[FileEvidence] = []
     if defined and (intents.usage or question.names or HOW.match(inquiry.question)):
@@ -188,9 +190,11 @@ def _is_program(path: str) -> bool:
     return language_of(path) not in _DATA
 
 
-def _is_about(document: FileEvidence, subject: Subject) -> bool:
-    """Return whether a paragraph of a document has most of what a question is about."""
-    return subject.share_of(subject.terms_in(paragraph_of(document))) >= _MIN_OVERVIEW
+def _documents_about(subject: Subject, documents: Sequence[FileEvidence], min_share: float) -> list[FileEvidence]:
+    """Return the documents whose paragraph has a share of what a question is about."""
+    return [
+        document for document in documents if subject.share_of(subject.terms_in(paragraph_of(document))) >= min_share
+    ]
 
 
 def _absent_words(work: Work, ranking: Ranking) -> tuple[str, ...]:
@@ -231,14 +235,18 @@ def _lead_first(chunks: list[RankedChunk], files: Sequence[RankedFile]) -> list[
 
 
 def _put_passage_first(chunks: Sequence[RankedChunk], best_lines: Sequence[RankedLines]) -> list[RankedChunk]:
-    """Put the chunks with lines of the first passage first, so that the first quote shows it."""
+    """Put the chunks with lines of the first passage first, so that the first quote shows it, or its overview."""
     # Sorting is stable: the others stay in their order.
-    return sorted(chunks, key=lambda chunk: not any(_overlap(chunk, lines) for lines in best_lines[:1]))
+    return sorted(chunks, key=lambda chunk: [_rank_beside(chunk, lines) for lines in best_lines[:1]])
 
 
-def _overlap(chunk: RankedChunk, lines: RankedLines) -> bool:
+def _rank_beside(chunk: RankedChunk, lines: RankedLines) -> int:
+    """Return 0 for a chunk with the overview of some ranked lines, 1 with these lines, 2 for another one."""
     is_same_file = (chunk.target, chunk.path) == (lines.file.target, lines.file.path)
-    return is_same_file and chunk.begin_line <= lines.end_line and lines.begin_line <= chunk.end_line
+    for rank, part in enumerate((lines.overview, range(lines.begin_line, lines.end_line + 1))):
+        if is_same_file and chunk.begin_line < part.stop and part.start <= chunk.end_line:
+            return rank
+    return 2
 
 
 def _definitions_of(texts: FileTexts, best_lines: Sequence[RankedLines]) -> list[DefinitionExcerpt]:

@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sourcelight.core.query.file_kinds import is_type_stub
+from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.question_terms import WINDOW, best_window, terms_in
 from sourcelight.engines.deepsearch.evidence.relevant.files import TYPES, ScoredFile
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
 from sourcelight.engines.deepsearch.evidence.units import comment_start
+from sourcelight.engines.deepsearch.source.paragraphs import comment_paragraphs
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile
 from sourcelight.engines.search.ranking.terms.tokenizer import is_joined_form
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -47,13 +50,30 @@ shortest body. The root of the length is used, since long bodies say more of a s
 _WINDOW_SHARE = 0.3
 """Share of a body's score for lines without a definition. Where they came first, 2 of 20 answered."""
 
+_MAX_DISTANCE = 200
+"""Lines between a comment and the definition further down that it explains."""
+
 _STUB_FACTOR = 0.5
 """Factor for files that only declare types, and for methods of the language such as ``__init__``."""
 
 
+class _Overview(NamedTuple):
+    """A comment that explains a definition further down, its lines and its first sentence.
+
+    In C, constants and types often stand between the two: `/* … GATE_CYCLE_SLOW opens it. */` explains `gateCycle`.
+    """
+
+    definition: Definition
+    lines: range
+    summary: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedLines:
-    """Lines that may be shown, with their definition, if they have one, and the chunk that they are from."""
+    """Lines that may be shown, with their definition, if they have one, and the chunk that they are from.
+
+    `overview` has the lines of a comment further up that explains the definition.
+    """
 
     file: ScoredFile
     begin_line: int
@@ -61,6 +81,7 @@ class RankedLines:
     score: float
     chunk: RankedChunk
     definition: Definition | None = None
+    overview: range = range(0)
 
     @property
     def order(self) -> tuple[float, int, int]:
@@ -99,39 +120,74 @@ def best_file_first(candidates: Sequence[RankedLines], lead: RankedFile | None) 
 
 def _candidates_of(file: ScoredFile) -> list[RankedLines]:
     """Return the definitions of a file that have a term of the question; without any, its best lines."""
-    candidates = list(_definition_candidates(file))
     best_chunk = file.chunks[0]
     has_definition_there = any(
         definition.begin_line <= best_chunk.end_line and best_chunk.begin_line <= definition.end_line
         for definition in file.definitions
     )
-    if not candidates or not has_definition_there:
+    overview = None if has_definition_there else _read_overview(file, best_chunk)
+    candidates = [
+        candidate
+        for definition in file.definitions
+        if not is_lesser(file.lines, definition)
+        for candidate in _definition_candidates(file, definition, overview)
+    ]
+    if not candidates or not (has_definition_there or overview):
         candidates.append(_window_candidate(file, best_chunk))
     return candidates
 
 
-def _definition_candidates(file: ScoredFile) -> Iterator[RankedLines]:
-    """Yield the definitions of a file that have a term of the question, with the comments above them."""
+def _read_overview(file: ScoredFile, chunk: RankedChunk) -> _Overview | None:
+    """Return the comment in a chunk if it names a definition further down that has no comment of its own."""
+    lines = file.lines[chunk.begin_line - 1 : chunk.end_line]
+    sentences = [
+        sentence.text
+        for paragraph in comment_paragraphs(lines, language_of(file.path))
+        for sentence in paragraph.sentences
+    ]
+    names = [term for sentence in sentences for term in terms_in(sentence) if is_joined_form(term)]
     for definition in file.definitions:
-        if is_lesser(file.lines, definition):
+        if not chunk.end_line < definition.begin_line <= chunk.end_line + _MAX_DISTANCE:
             continue
+        joined_name = next((term for term in terms_in(definition.name) if is_joined_form(term)), "")
+        is_named = joined_name != "" and any(name.startswith(joined_name) for name in names)
+        if is_named and comment_start(file.lines, definition.begin_line - 1) + 1 == definition.begin_line:
+            return _Overview(definition, range(chunk.begin_line, chunk.end_line + 1), sentences[0])
+    return None
 
-        begin_line = comment_start(file.lines, definition.begin_line - 1) + 1
-        lines = file.own_lines(definition, begin_line)
-        counts = file.count_terms(lines)
-        if not counts:
-            continue
 
-        chunk = _best_chunk_at(file.chunks, definition.line)
-        rank_score = file.rank_score(begin_line, definition.end_line)
-        score = _score_definition(file, definition, counts, len(lines)) + _score_neighborhood(file, rank_score, lines)
-        if definition.kind in TYPES:
-            score -= _TYPE_PENALTY
-        if definition.name.startswith("__") or is_type_stub(file.path):
-            score *= _STUB_FACTOR
+def _definition_candidates(
+    file: ScoredFile, definition: Definition, overview: _Overview | None
+) -> Iterator[RankedLines]:  # fmt: skip
+    """Yield a definition with the comment above it, and with its overview, if they have a term of the question."""
+    begin_line = comment_start(file.lines, definition.begin_line - 1) + 1
+    lines = file.own_lines(definition, begin_line)
+    rank_score = file.rank_score(begin_line, definition.end_line)
+    summary = first_sentence(file.lines, definition)
+    overview_lines = range(0)
+    if overview is not None and overview.definition is definition:
+        overview_lines, summary = overview.lines, overview.summary
+        lines = {*overview_lines, *lines}
+        rank_score = max(rank_score, file.rank_score(overview_lines.start, overview_lines.stop - 1))
 
-        total_score = _FILE_WEIGHT * file.score + score
-        yield RankedLines(file, begin_line, definition.end_line, total_score, chunk or file.chunks[0], definition)
+    counts = file.count_terms(lines)
+    if not counts:
+        return
+
+    chunk = _best_chunk_at(file.chunks, definition.line)
+    score = (
+        _NAME_WEIGHT * _score_name(file, definition)
+        + _BODY_WEIGHT * _score_body(file, counts, len(lines))
+        + _DOCUMENTATION_WEIGHT * file.share_of(sum(file.weights.get(term, 0.0) for term in terms_in(summary)))
+        + _score_neighborhood(file, rank_score, lines)
+    )
+    if definition.kind in TYPES:
+        score -= _TYPE_PENALTY
+    if definition.name.startswith("__") or is_type_stub(file.path):
+        score *= _STUB_FACTOR
+
+    score += _FILE_WEIGHT * file.score
+    yield RankedLines(file, begin_line, definition.end_line, score, chunk or file.chunks[0], definition, overview_lines)
 
 
 def _best_chunk_at(chunks: Sequence[RankedChunk], line: int) -> RankedChunk | None:
@@ -150,19 +206,6 @@ def _window_candidate(file: ScoredFile, chunk: RankedChunk) -> RankedLines:
     lines = range(begin_line, end_line + 1)
     score = _score_lines(file, lines) + _score_neighborhood(file, file.rank_score(begin_line, end_line), lines)
     return RankedLines(file, begin_line, end_line, _FILE_WEIGHT * file.score + score, chunk)
-
-
-def _score_definition(
-    file: ScoredFile, definition: Definition, counts: Mapping[str, int], line_count: int
-) -> float:  # fmt: skip
-    """Score a definition by its name, its own lines, whose terms have `counts`, and its documentation."""
-    summary_terms = terms_in(first_sentence(file.lines, definition)) & file.weights.keys()
-    documentation_score = file.share_of(sum(file.weights[term] for term in summary_terms))
-    return (
-        _NAME_WEIGHT * _score_name(file, definition)
-        + _BODY_WEIGHT * _score_body(file, counts, line_count)
-        + _DOCUMENTATION_WEIGHT * documentation_score
-    )
 
 
 def _score_name(file: ScoredFile, definition: Definition) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.evidence.relevant.files import ScoredFile
 from sourcelight.engines.deepsearch.evidence.relevant.lines import RankedLines
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
-from sourcelight.engines.deepsearch.source.paragraphs import comment_paragraphs, document_paragraphs
+from sourcelight.engines.deepsearch.source.paragraphs import Sentence, comment_paragraphs, document_paragraphs
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -92,20 +92,36 @@ def _describe(
     if definition is None:
         evidence = texts.evidence(file.target, file.path, candidate.begin_line, candidate.end_line, "body", score)
         words = matched_words(evidence.text, ranking, weights)
-        return RelevantPassage(evidence, "", _prose_in(candidate), words, body=body)
+        prose = _first_sentence(candidate, candidate.begin_line, candidate.end_line)
+        return RelevantPassage(evidence, "", prose.text if prose is not None else "", words, body=body)
 
     summary = first_sentence(file.lines, definition)
     start, end = _cited_lines(file, definition) if summary else (definition.line, definition.line)
     evidence = texts.evidence(file.target, file.path, start, end, "definition", score, (definition.name,))
     text = "\n".join(file.lines[definition.begin_line - 1 : definition.end_line])
     words = matched_words(text, ranking, weights)
-    return RelevantPassage(evidence, definition.name, summary, words, is_documentation=bool(summary), body=body)
+    sentence = _describe_overview(texts, candidate) if candidate.overview else None
+    is_documented = bool(summary or sentence)
+    return RelevantPassage(
+        evidence, definition.name, summary, words, is_documentation=is_documented, body=body, sentence=sentence
+    )
 
 
-def _prose_in(candidate: RankedLines) -> str:
-    """Return the first sentence in some lines with a term of the question, of a comment if it is code; else nothing."""
-    file, begin_line = candidate.file, max(candidate.begin_line - _LINES_ABOVE, 1)
-    lines = file.lines[begin_line - 1 : candidate.end_line]
+def _describe_overview(texts: FileTexts, candidate: RankedLines) -> RelevantPassage | None:
+    """Return the first sentence of a comment further up that explains a definition, with the lines around it."""
+    file, overview = candidate.file, candidate.overview
+    sentence = _first_sentence(candidate, overview.start, overview.stop - 1)
+    if sentence is None:
+        return None
+    end = min(sentence.begin_line + MAX_LINES, overview.stop) - 1
+    evidence = texts.evidence(file.target, file.path, sentence.begin_line, end, "body", candidate.chunk.score)
+    return RelevantPassage(evidence, "", sentence.text, (), line=sentence.begin_line)
+
+
+def _first_sentence(candidate: RankedLines, first_line: int, last_line: int) -> Sentence | None:
+    """Return the first sentence in some lines with a term of the question, of a comment if it is code."""
+    file, begin_line = candidate.file, max(first_line - _LINES_ABOVE, 1)
+    lines = file.lines[begin_line - 1 : last_line]
     if candidate.chunk.kind == "docs":
         paragraphs = document_paragraphs(file.path, lines)
     else:
@@ -113,10 +129,10 @@ def _prose_in(candidate: RankedLines) -> str:
 
     for paragraph in paragraphs:
         for sentence in paragraph.sentences:
-            is_inside = begin_line + sentence.begin_line - 1 >= candidate.begin_line
-            if is_inside and file.weights.keys() & terms_in(sentence.text):
-                return sentence.text
-    return ""
+            line = begin_line + sentence.begin_line - 1
+            if line >= first_line and file.weights.keys() & terms_in(sentence.text):
+                return replace(sentence, begin_line=line)
+    return None
 
 
 def _cited_lines(file: ScoredFile, definition: Definition) -> tuple[int, int]:
