@@ -12,6 +12,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import sourcelight as sl
+from sourcelight.core.tools.catalog import COLUMNS
+from sourcelight.display.notebook.frame_views.columns import displayed_columns
 from sourcelight.display.notebook.frame_views.table import show_hidden_characters
 from sourcelight.testing import RepositoryBuilder
 
@@ -204,3 +206,9 @@ def test_added_columns_are_shown_in_the_place_of_details(shell: Any, code: sl.Cl
         "repository", "path", "line_number", "line", "blame_commit", "blame_author", "blame_commit_date",
         "blame_subject",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("table", sorted(COLUMNS))
+def test_a_table_with_a_value_in_each_column_fits_a_page(table: str) -> None:
+    frame = pd.DataFrame({column.name: ["text"] for column in COLUMNS[table]})
+    assert len(displayed_columns(frame)) <= 15

@@ -48,6 +48,25 @@ _FIRST: Mapping[str, tuple[str, ...]] = {
     "identities": ("name", "email", "canonical_name", "canonical_email", "commits", "co_authored", "bot"),
     "imports": ("repository", "path", "line_number", "module", "member", "alias", "target_repository", "target_path"),
     "repository_map": ("path", "line_number", "text"),
+    "path_history": (
+        "repository", "commit", "commit_date", "author", "subject", "status", "path", "old_path", "additions",
+        "deletions",
+    ),
+    "symbol_history": (
+        "repository", "commit", "commit_date", "author", "subject", "status", "symbol", "path", "line_number",
+        "additions", "deletions",
+    ),
+    "api_changes": (
+        "repository", "status", "module", "symbol", "kind", "signature", "old_signature", "path", "line_number",
+    ),
+    "complexity": (
+        "repository", "path", "symbol", "line_number", "cyclomatic", "cognitive", "nesting", "code_lines",
+        "comment_lines", "parameters", "functions", "commits", "hotspot",
+    ),
+    "complexity_trend": (
+        "repository", "revision", "commit_date", "path", "symbol", "files", "functions", "code_lines", "cyclomatic",
+        "cognitive", "comment_ratio", "test_ratio",
+    ),
     "spans": ("row", "repository", "path", "line_number", "match", "start", "end", "field"),
 }  # fmt: skip
 """Columns on display of tables with too many for a page; a table that is not here displays all that its rows fill."""
