@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 import sourcelight as sl
 from client.scripted import LIMITED, ScriptedBackend
 from sourcelight.lab import plots
+from sourcelight.lab.plots.charts import stacked_bars
+from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.plots.themes import THEMES, contrast, text_on
 from sourcelight.lab.plots.tiles import squarify
 
@@ -268,3 +270,14 @@ def test_no_text_of_a_treemap_overlaps_another(letter: str) -> None:
     assert len(boxes) > 10
     for (item, box), (other, next_box) in itertools.combinations(boxes, 2):
         assert not box.overlaps(next_box), (item, other)
+
+
+def test_scripts_that_the_font_lacks_are_drawn_in_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def image_of(name: str) -> bytes:
+        return Figure("a", "A", "d", lambda: stacked_bars([name], {"commits": [2.0]}, "commits")).to_png()
+
+    private_use = "\ue000"  # STIXNonUnicode comes with matplotlib and has it; the font of figures doesn't
+    boxes, ascii_image = image_of(private_use), image_of("Ada")
+    monkeypatch.setattr("sourcelight.lab.plots.figure.FALLBACK_FONTS", ("no such font", "STIXNonUnicode"))
+    assert image_of(private_use) != boxes
+    assert image_of("Ada") == ascii_image

@@ -159,7 +159,7 @@ def size_histogram(sizes: Sequence[int]) -> Any:
 def svg_element(figure: Figure) -> str:
     """Return a figure as an SVG element with its description, as wide as the page; see `clean_svg`."""
     file = io.BytesIO()
-    write_figure(figure.draw(), file, "svg")
+    write_figure(figure.draw, file, "svg")
     head, body = clean_svg(file.getvalue().decode("utf-8"), figure.name).split(">", 1)
     # The width is the page's; matplotlib's is in points.
     head = re.sub(r' (?:width|height|version|xmlns(?::xlink)?)="[^"]*"', "", head)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import warnings
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -20,6 +22,13 @@ from sourcelight.lab.plots.themes import IN_DARK_NOTEBOOKS
 _SCREEN_DPI = 80
 _FILE_DPI = 144
 """Dots per inch of a figure in a notebook, and of one in a file, which may be printed."""
+
+FALLBACK_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK KR", "Noto Sans SC", "Source Han Sans SC",
+    "WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Droid Sans Fallback", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic",
+    "PingFang SC", "Hiragino Sans GB", "Arial Unicode MS",
+)  # fmt: skip
+"""Fonts of systems with Chinese, Japanese and Korean, for names of people; the first that is installed counts."""
 
 MatplotlibFigure = Any
 F = TypeVar("F", bound=Callable[..., Any])
@@ -107,7 +116,7 @@ class Figure:
 
     def _render(self, format: str, dots_per_in: float) -> bytes:  # noqa: A002 - matplotlib's name
         file = io.BytesIO()
-        write_figure(self.draw(), file, format, dots_per_in)
+        write_figure(self.draw, file, format, dots_per_in)
         return file.getvalue()
 
     def _repr_png_(self) -> bytes:
@@ -118,7 +127,7 @@ class Figure:
             return None
 
         dark = io.BytesIO()
-        write_figure(self.draw_dark(), dark, "png", _SCREEN_DPI)
+        write_figure(self.draw_dark, dark, "png", _SCREEN_DPI)
         light_image, dark_image = (_image(png, self.description) for png in (self._repr_png_(), dark.getvalue()))
         return (
             f'{_THEMED_STYLE}<div class="sl-figure {NO_MATH}"><div class="sl-light">{light_image}</div>'
@@ -152,21 +161,45 @@ def follows_theme(function: F) -> F:
     return cast("F", chart)
 
 
+@contextmanager
+def _no_font_log() -> Iterator[None]:
+    """Keep matplotlib from logging that a font has no regular weight: the nearest one is used."""
+    logger = logging.getLogger("matplotlib.font_manager")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@lru_cache(maxsize=4)
+def installed_fonts(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fonts among `names` that this machine has, in their order."""
+    from matplotlib.font_manager import fontManager
+
+    fonts = {font.name for font in fontManager.ttflist}
+    return tuple(name for name in names if name in fonts)
+
+
 def write_figure(
-    figure: MatplotlibFigure,
+    draw: Callable[[], MatplotlibFigure],
     file: IO[bytes],
     format: str,  # noqa: A002 - matplotlib's name
     dots_per_in: float = _FILE_DPI,
 ) -> None:
-    """Write a figure as ``svg`` or ``png``: the same bytes for the same figure."""
+    """Draw a figure and write it as ``svg`` or ``png``: the same bytes for the same figure and fonts."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     # A fixed salt, because ids in an SVG are random otherwise, and equal figures would differ.
-    with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "sourcelight"}):
-        # The font lacks some scripts and draws boxes for them; the table next to the figure has the names.
+    fonts = [*mpl.rcParams["font.family"], *installed_fonts(FALLBACK_FONTS)]
+    options = {"svg.hashsalt": "sourcelight", "font.family": fonts}
+    with warnings.catch_warnings(), mpl.rc_context(options), _no_font_log():
+        # A script that no font has is drawn as boxes; the table next to the figure has the names.
         warnings.filterwarnings("ignore", message=r".*[Gg]lyph.*")
+        figure = draw()
         # `savefig` draws a figure twice, the first time for its layout alone, which drawing it once does too.
         if format == "svg":
             FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None})

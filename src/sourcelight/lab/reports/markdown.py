@@ -109,7 +109,7 @@ def save_figures(report: model.ReportContent, path: str | os.PathLike[str]) -> d
         for figure in section.figures:
             directory.mkdir(parents=True, exist_ok=True)
             with (directory / f"{figure.name}.png").open("wb") as file:
-                write_figure(figure.draw(), file, "png")
+                write_figure(figure.draw, file, "png")
             links[figure.name] = f"{quote(directory.name)}/{quote(figure.name)}.png"
 
     return links
