@@ -292,7 +292,9 @@ def test_a_verb_that_no_file_has_is_not_called_absent(wire: LocalEngine) -> None
 
 def test_absent_is_what_no_line_has_also_within_other_words(wire: LocalEngine) -> None:
     assert "`num_work`" not in research(wire, "How is `num_work` set?").text.split("\n\n")[0]
-    assert research(wire, "Does wire support HTTP/9?").text.startswith("No searched file has `HTTP/9`.")
+    assert research(wire, "Does wire support HTTP/9?").text.startswith(
+        "No searched file has `HTTP/9`: no line and no path"
+    )
 
 
 def test_a_constructor_is_no_second_thing_of_the_name_of_its_class(wire: LocalEngine) -> None:

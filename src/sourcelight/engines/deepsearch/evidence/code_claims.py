@@ -62,7 +62,7 @@ CODE_CLAIMS: Sequence[Claim] = (
         "the location of its definition",
         (
             "defaults.find_value", "defaults.state_values", "defaults._add_assignments", "defaults.follow_constant",
-            "setting_defaults.find_setting", "setting_defaults._default_constants",
+            "setting_defaults.find_setting", "setting_defaults.default_constants",
             "initial_values.find_constant_of", "initial_values.find_initial_value",
             "initial_values.find_assigned_value", "uses.find_configured", "settings.find_key",
             "settings.find_version_key", "answer._state", "answer.find_prose_value", "answer.find_described_value",
