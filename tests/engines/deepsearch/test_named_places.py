@@ -46,6 +46,19 @@ def test_a_file_is_not_stated_if_another_one_is_named_for_a_further_word(tmp_pat
     assert "is named for" not in _headline(tmp_path, "where is the sorter with the fzy algorithm")
 
 
+def test_words_of_a_name_that_are_written_as_one_are_two(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "pebbles")
+    files = {
+        "views/resetpassword.nim": "proc show*(name: string) =\n  # a forgotten password\n  echo name\n",
+        "views/login.nim": "proc show*(name: string) =\n  # the password\n  echo name\n",
+        "mail.nim": "proc send*(text: string) =\n  echo text\n",
+    }
+    repo.commit(files, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    text = research(engine, "where does somebody reset a password that was forgotten?").text
+    assert text.startswith("`views/resetpassword.nim` is named for `reset` and `password`, and is the first file of")
+
+
 def test_what_a_place_is_not_names_no_file(tmp_path: Path) -> None:
     assert "is named for" not in _headline(
         tmp_path, "where are files checked for something else instead of their owner"

@@ -207,7 +207,7 @@ def _state_named(
         if (sentence := documentation_at(texts, location)) is not None
     ):
         return None
-    words = description.words_in(name)
+    words = description.words_in(description.split_joined(name))
     return state_in_file(work, locations[:MAX_STATED]) if locations else state_named_file(texts, lines, words)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -40,6 +40,8 @@ form forms integration support
 """
 _LIGHT = frozenset(_LIGHT_TEXT.split())
 """Words that a name may leave out."""
+_MIN_PART = 3
+"""Letters of a word that is written as one with another."""
 _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "six": "6", "eight": "8", "ten": "10"}
 _BRITISH = (("our", "or"), ("ise", "ize"), ("isation", "ization"), ("yse", "yze"), ("re", "er"))
 _AGENT = re.compile(r"(?:e[rd]|or|ation|ing|ment|al|ion)$")
@@ -129,6 +131,11 @@ class Description:
         pairs = [word for pair in pairwise(words) if "".join(pair) in joins for word in pair]
         return list(dict.fromkeys([*matching, *pairs]))
 
+    def split_joined(self, words: Sequence[str]) -> list[str]:
+        """Return the words of a name, where `resetpassword` is two if the question has both."""
+        parts = {form for concept in self.concepts for form in (concept.word, *concept.strong)} | self.grammar
+        return [part for word in words for part in _split_at(word, parts)]
+
     def extra_words(self, words: Sequence[str]) -> int:
         """Return how many words of a name are none of the description."""
         return sum(
@@ -150,6 +157,12 @@ class Description:
             word in {left, right} and any(f"{left}{right}" == concept.word for concept in self.concepts)
             for left, right in pairwise(words)
         )
+
+
+def _split_at(word: str, parts: Collection[str]) -> tuple[str, ...]:
+    """Return a word as two of some parts, or as it is."""
+    cuts = range(_MIN_PART, len(word) - _MIN_PART + 1)
+    return next(((word[:cut], word[cut:]) for cut in cuts if word[:cut] in parts and word[cut:] in parts), (word,))
 
 
 @lru_cache(maxsize=1 << 14)
