@@ -46,6 +46,20 @@ def test_a_file_is_not_stated_if_another_one_is_named_for_a_further_word(tmp_pat
     assert "is named for" not in _headline(tmp_path, "where is the sorter with the fzy algorithm")
 
 
+def test_an_implementation_comes_before_the_header_that_declares_it(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "pebbles")
+    body = "{\n  /* decode and encode utf8 */\n  return data;\n}\n"
+    files = {
+        "unicode.h": "/* decode and encode utf8 */\nint utf8_decode(int data);\nint utf8_encode(int data);\n",
+        "unicode.c": f"int utf8_decode(int data) {body}\nint utf8_encode(int data) {body}",
+        "print.c": "int print_all(int data) {\n  return data;\n}\n",
+    }
+    repo.commit(files, "Start")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    text = research(engine, "Which file does the utf8 decoding and encoding?").text
+    assert "unicode.h" not in text.split("\n\n")[0]
+
+
 def test_words_of_a_name_that_are_written_as_one_are_two(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "pebbles")
     files = {
@@ -122,7 +136,14 @@ def test_a_name_that_the_question_spells_is_stated_and_a_part_of_a_type_is_not(
 
 @pytest.mark.parametrize(
     "question",
-    ["where are encryption keys rotated", "where is an elf header read", "where are tabs expanded"],
+    [
+        "where are encryption keys rotated",
+        "where is an elf header read",
+        "where are tabs expanded",
+        "Where are arguments escaped for printing?",
+        "Where are bytes printed as hex?",
+        "Which file has the waiting strategies?",
+    ],
 )
 def test_a_definition_beside_the_place_is_not_stated(tmp_path: Path, question: str) -> None:
     repo = RepositoryBuilder(tmp_path / "pebbles")
@@ -135,6 +156,15 @@ def test_a_definition_beside_the_place_is_not_stated(tmp_path: Path, question: s
         "grep.py": "def expand_tabs(line):\n    return tabs.expand(line)\n",
         "tabs.py": "def expand(line):\n    return line.replace('\\t', ' ')\n",
     }
+    files |= {
+        "commandfile.py": "def escape_argument(text):\n    return text\n\n\ndef print_all(text):\n    return text\n",
+        "arguments/escape.py": "def escape_lines(lines):\n    # arguments for printing\n    return lines\n",
+        "format.py": "def write_bytes(stream):\n    return stream\n",
+        "to_hex.py": "def to_hex(data):\n    # bytes are printed as hex: bytes, hex\n    return data\n",
+        "releasenotes/wait-strategies.yaml": "fixes:\n  - waiting strategies\n",
+        "delays.py": "def sleep(seconds):\n    # waiting strategies: a waiting strategy\n    return seconds\n",
+    }
     repo.commit(files, "Start")
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert "wait-strategies" not in research(engine, question).text.split("\n\n")[0]
     assert " is defined in " not in research(engine, question).text.split("\n\n")[0]

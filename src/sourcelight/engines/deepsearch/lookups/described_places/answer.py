@@ -134,7 +134,10 @@ def _choose_definition(work: Work, description: Description, question: PlaceQues
         return None
     verbs = frozenset(index for index in required if description.concepts[index].word.endswith("ed"))
     is_thing = not verbs and _ARTICLE.match(question.text) is not None
-    return _only([item for item in candidates if _is_within(item, required, verbs, is_thing=is_thing)])
+    only = _only([item for item in candidates if _is_within(item, required, verbs, is_thing=is_thing)])
+    # A related verb says something else of the other words, as `write_bytes` does of bytes that are printed.
+    is_related = only is not None and not verbs <= description.coverage(words_of_name(only.name), weak=False)
+    return None if only is None or is_related or _has_named_rival(only, candidates, description) else only
 
 
 def _is_named_for(item: PlaceCandidate, required: frozenset[int]) -> bool:
@@ -157,10 +160,16 @@ def _is_beside(item: PlaceCandidate, candidates: Sequence[PlaceCandidate], descr
         return True
     if len(required) <= _MIN_CONCEPTS and not required <= description.coverage(words, weak=False):
         return True
+    complete = [other for other in candidates if not other.extra and required <= other.by_all]
+    return _has_named_rival(item, complete, description)
+
+
+def _has_named_rival(item: PlaceCandidate, candidates: Sequence[PlaceCandidate], description: Description) -> bool:
+    """Return whether a definition elsewhere has the words of a name with its file, which is named for some of them."""
+    in_name = item.by_name & description.required
     return any(
         other.path != item.path
-        and not other.extra
-        and required <= other.by_all
+        and in_name <= other.by_name | other.by_surroundings
         and bool(description.coverage(words_of_file(other.path), weak=False))
         and not description.extra_words(words_of_file(other.path))
         for other in candidates

@@ -34,7 +34,6 @@ from sourcelight.engines.deepsearch.lookups.described_places.file_names import (
     NEGATED,
     answering_files,
     first_by_name,
-    is_answer,
     is_named,
     read_names,
     words_of_file,
@@ -128,7 +127,8 @@ def find_best_file(
     """
     description = None if question.asks_callers else _describe(work, question)
     ranked = answering_files(ranking)
-    visible = [file for file in files if is_answer(file.path)]
+    paths = {file.path for file in ranked}
+    visible = [file for file in files if file.path in paths]
     if description is None or not ranked or ranked[0].score <= 0.0 or not visible or visible[0].path != ranked[0].path:
         return None
 
@@ -156,12 +156,12 @@ def find_best_file(
 
 
 def find_named_lead(work: Work, question: PlaceQuestion, ranking: Ranking) -> RankedFile | None:
-    """Return the file that comes before the best one of a ranking for its name; None for the best one itself."""
-    description = _describe(work, question)
-    if description is None:
+    """Return the file that comes first for its name, else the best one that may be a place; None for none."""
+    description, ranked = _describe(work, question), answering_files(ranking)
+    if description is None or not ranked:
         return None
     weights = _weigh(description, ranking.idf)
-    return first_by_name(read_names(answering_files(ranking), description, weights, work.inquiry.pins.name_words))
+    return first_by_name(read_names(ranked, description, weights, work.inquiry.pins.name_words)) or ranked[0]
 
 
 def _is_clear(share: float, rival: float, lead: float, words: int) -> bool:

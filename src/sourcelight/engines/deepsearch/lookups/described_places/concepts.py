@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -159,10 +159,11 @@ class Description:
         )
 
 
-def _split_at(word: str, parts: Collection[str]) -> tuple[str, ...]:
+def _split_at(word: str, parts: set[str]) -> tuple[str, ...]:
     """Return a word as two of some parts, or as it is."""
-    cuts = range(_MIN_PART, len(word) - _MIN_PART + 1)
-    return next(((word[:cut], word[cut:]) for cut in cuts if word[:cut] in parts and word[cut:] in parts), (word,))
+    lengths = range(_MIN_PART, len(word) - _MIN_PART + 1)
+    pairs = ((word[:length], word[length:]) for length in lengths)
+    return next((pair for pair in pairs if parts.issuperset(pair)), (word,))
 
 
 @lru_cache(maxsize=1 << 14)

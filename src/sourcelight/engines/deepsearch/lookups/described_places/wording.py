@@ -62,7 +62,7 @@ _OF_OTHERS = re.compile(
     r"(?:last|first|newest|oldest|most|fewest|largest|biggest|longest|smallest|shortest)\b"
     r"|^(?:file )?(?:extension|name|version|engine|format|type|path|size)s? (?:is|are|do|does|did|should|will)\b"
     r"|^(?:does|do|is|are) .*\bversions?$|\b(?:defined|declared)(?: (?:in|at|inside|within) \S+)?$"
-    r"|^(?:an? |some |any |the )?(?:code |usage )?(?:examples?|samples?|usages?|demos?)\b",
+    r"|^(?:an? |some |any |the )?(?:code |usage )?(?:examples?|samples?|usages?|demos?)\b|^it an error\b",
     re.IGNORECASE,
 )
 """Words of questions for defaults, numbers, packages, uses, names and examples."""
