@@ -1,4 +1,8 @@
-"""Turn rows of DataFrames into links, comparisons and files, and find the backend that they came from."""
+"""Turn rows of DataFrames into links, comparisons and files, and find the backend that they came from.
+
+A row is known by the columns that say where it is (`rows_of`), whatever table it is of. Calls to the backend block,
+also inside a running event loop. They have a progress bar, which appears only if they take long.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from sourcelight.client.portal import call
 from sourcelight.client.progress import painting
 from sourcelight.client.provenance import backend_of
 from sourcelight.core.arguments import checks_arguments
-from sourcelight.core.batches.results import CallObserver, ToolResult
+from sourcelight.core.batches.results import CallObserver
 from sourcelight.core.cells.json_lines import cell_text, has_json_line
 from sourcelight.core.errors import ToolError
 from sourcelight.display.frames.comparison import GRAINS, compare_frames
@@ -54,17 +58,11 @@ def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame
         hosts = {info.name: info.url for info in call(backend.repositories) if info.url}
         resolver = replace(resolver, hosts=hosts)
 
-    addresses: list[str | None] = []
-    kinds: list[str | None] = []
-    for row in rows_of(frame):
-        address, link_kind = _best_link(resolver, row, kind)
-        addresses.append(address)
-        kinds.append(link_kind)
-
+    links = [_best_link(resolver, row, kind) for row in rows_of(frame)]
     # A shallow copy: only columns are added, so the values of a large frame can be shared.
     linked_frame = frame.copy(deep=False)
-    linked_frame["link"] = pd.array(addresses, dtype="str")
-    linked_frame["link_kind"] = pd.Categorical(kinds, categories=list(KINDS))
+    linked_frame["link"] = pd.array([address for address, _ in links], dtype="str")
+    linked_frame["link_kind"] = pd.Categorical([link_kind for _, link_kind in links], categories=list(KINDS))
     return linked_frame
 
 
@@ -84,19 +82,16 @@ def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
 def _best_link(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
     """Return address and kind of the first link of a row that is of `kind`; both None if it has none."""
     links = list(resolver.of(row))
-    if not row.get("path") and row.get("commit"):
+    is_of_file, is_of_commit = bool(row.get("path")), bool(row.get("commit"))
+    if is_of_commit and not is_of_file:
         links += resolver.commit(row["repository"] or "", row["commit"])
     for link in links:
         if kind in {None, link.kind}:
             return link.href, link.kind
 
-    # The row of a repository.
-    if kind is None and not row.get("path") and not row.get("commit") and row["repository"]:
-        address = resolver.repository(row["repository"])
-        if address:
-            return address, "host"
-
-    return None, None
+    is_of_repository = not is_of_file and not is_of_commit and bool(row["repository"])
+    address = resolver.repository(row["repository"]) if is_of_repository and kind is None else None
+    return (address, "host") if address else (None, None)
 
 
 @checks_arguments
@@ -181,26 +176,18 @@ async def _watch(
     async with painting(state, progress, after_s=_SHOW_AFTER_S):
         try:
             frame = await work(state.update)
-        except BaseException as exc:
-            # `BaseException`: an interrupt, too, has to end the progress bar.
-            if isinstance(exc, Exception):
-                state.fail(str(exc))
+        except Exception as exc:
+            state.fail(str(exc))
+            raise
+        except BaseException:
+            # An interrupt, too, has to end the progress bar.
             state.interrupt()
             raise
 
         notices = tuple(frame.attrs.get("notices", ()))
-        state.finish(
-            ToolResult(columns="", table=_RowCount(rows), attributes={}, complete=not notices, notices=notices)
-        )
+        state.end(rows, notices, status="limited" if notices else "complete")
 
     return frame
-
-
-class _RowCount:
-    """Stand-in for the table of a result, of which a progress bar reads only the number of rows."""
-
-    def __init__(self, rows: int) -> None:
-        self.num_rows: Any = rows
 
 
 def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:

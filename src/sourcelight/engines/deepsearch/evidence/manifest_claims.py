@@ -14,7 +14,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "as dev.",
         INSTEAD_OF_SENTENCE,
         (
-            "dependencies.find_dependency", "dependencies._state_related", "dependency_lists._state_list",
+            "dependencies.find_dependency", "unlisted_packages._state_related", "dependency_lists._state_list",
             "actions.find_action",
             "actions.find_actions", "extras.list_extra", "extras.find_in_extra", "locks.find_locked",
             "needs._list_of_system", "needs._list_internal", "needs._find_newest", "needs._find_by_purpose",
@@ -27,7 +27,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "packages in its own way. For one package, the sentence names its manifests, and no manifest of a directory "
         "above contains the name. No line of a named workflow contains the last part of the name.",
         INSTEAD_OF_SENTENCE,
-        ("dependencies._no_dependency", "actions._find_unused", "extras.find_in_extra"),
+        ("unlisted_packages._no_dependency", "actions._find_unused", "extras.find_in_extra"),
     ),
     Claim(
         ("`…` lists no … dependencies", "`…` lists no dependencies", "`…` list no…dependencies"),

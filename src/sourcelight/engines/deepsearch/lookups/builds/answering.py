@@ -18,7 +18,7 @@ from sourcelight.engines.deepsearch.lookups.builds.actions import (
     names_workflow,
 )
 from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
-from sourcelight.engines.deepsearch.lookups.builds.dependencies import PackageQuestion, find_dependency
+from sourcelight.engines.deepsearch.lookups.builds.dependencies import find_dependency
 from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies
 from sourcelight.engines.deepsearch.lookups.builds.extras import (
     extra_of_question,
@@ -30,6 +30,7 @@ from sourcelight.engines.deepsearch.lookups.builds.fields.runtimes import find_r
 from sourcelight.engines.deepsearch.lookups.builds.fields.values import find_field
 from sourcelight.engines.deepsearch.lookups.builds.locks import asks_for_lock, find_locked
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_called, is_repository
+from sourcelight.engines.deepsearch.lookups.builds.package_lines import PackageQuestion
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions
 from sourcelight.engines.deepsearch.question.lookups import Lookup

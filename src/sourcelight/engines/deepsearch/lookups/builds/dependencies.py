@@ -1,25 +1,23 @@
 """Whether manifests list a package, for what, and its version.
 
-The manifest that a question names decides, else that of the project, before those of tests and examples. A "No" needs
-more than manifests without the package: no other file that may list packages has the name, and no search left out a
-file.
+The manifest that a question names decides, else that of the project, before those of tests and examples. Of its lines,
+those of the list that is asked for count. Without any line, `unlisted_packages` has the answer.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from sourcelight.core.markup import code, count_of, join_first
+from sourcelight.core.markup import count_of
 from sourcelight.core.query.file_kinds import is_test
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, Finding, Statement
 from sourcelight.engines.deepsearch.facts.kinds import in_words_with_article
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
+from sourcelight.engines.deepsearch.facts.paths import PathRank
+from sourcelight.engines.deepsearch.facts.searches import join_queries
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     Manifest,
     is_own,
@@ -28,24 +26,19 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     manifests_of_word,
     select_manifests,
     state_requirement,
-    unread_manifests,
 )
 from sourcelight.engines.deepsearch.lookups.builds.package_lines import (
     PackageLine,
+    PackageQuestion,
     find_package_lines,
     have_one_version,
-    is_above,
     lines_of_subject,
     state_package_line,
 )
+from sourcelight.engines.deepsearch.lookups.builds.unlisted_packages import find_unlisted
 from sourcelight.engines.deepsearch.lookups.manifests import (
-    MANIFESTS,
-    OTHER_MANIFESTS,
     PARTLY_READ,
     PLATFORM,
-    Likeness,
-    has_word,
-    likeness,
     requirements_rank,
     says_scope,
 )
@@ -68,35 +61,6 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 """A part of a project that its kind names."""
-_MAY_NAME_OTHERWISE = re.compile(r"(?:^|/)(?:flake\.nix|WORKSPACE|stack\.yaml|dub\.sdl|Brewfile)$")
-"""Manifests of formats that name packages in their own way."""
-
-
-@dataclass(frozen=True, slots=True)
-class PackageQuestion:
-    """A question about a package: which one, of whom, and what is asked of it.
-
-    Attributes
-    ----------
-    name
-        The package.
-    owner
-        The package that may need it, a directory or a file; empty without one.
-    group
-        The list that is meant, such as ``dev`` or ``runtime``; empty for any.
-    asks
-        ``version``, ``listed``, ``use``, ``need`` or ``condition``.
-    is_free, subject
-        Whether the question has a subject of no form, so that "Yes" and "No" may answer something else; and the words
-        of that subject, such as ``listener``, by which one of several manifests may be chosen.
-    """
-
-    name: str
-    owner: str = ""
-    group: str = ""
-    asks: str = "listed"
-    is_free: bool = False
-    subject: tuple[str, ...] = ()
 
 
 def find_dependency(work: Work, question: PackageQuestion) -> Finding | None:
@@ -122,42 +86,26 @@ def find_dependency(work: Work, question: PackageQuestion) -> Finding | None:
     manifests, matches, read = selection
     is_selected = len(manifests) < len(manifests_of_all)
     if not matches:
-        return _find_unlisted(work, question, manifests, read, manifest_list.query, is_selected=is_selected)
+        return find_unlisted(work, question, manifests, read, manifest_list.query, is_selected=is_selected)
 
     matches_of_all = find_package_lines(manifests_of_all, question.name)[0] if is_selected else matches
     matches = _in_order(work, matches, question)
 
-    # What examples list decides nothing where the project itself lists the package.
-    rank = max(1, matches[0].manifest.rank)
-    # A list such as `dev.requirements.txt` says by its name what it is for.
-    of_group = [
-        match
-        for match in matches
-        if (match.manifest.rank <= rank or (question.group and requirements_rank(match.manifest.path) > 1))
-        and _is_of_list(match, question.group, manifests_of_all)
-    ]
-    # Most formats have one list for all that developers need: what it has may be for tests, or for something else.
-    may_be_of_tests = question.group == "test" and question.asks != "listed" and not of_group
-    of_developers = [match for match in matches if match.manifest.rank <= rank and _is_of_group(match, "dev")]
-    selected = of_group or (of_developers if may_be_of_tests else []) or matches
+    choice = _choose_lines(question, matches, manifests_of_all)
+    selected = choice.lines
     first, queries = state_package_line(work, selected[0], matches_of_all)
     text = first.text
-    # A manifest in a directory of tests lists for them, while another one may have the version.
-    # What Cargo lists for development is for tests, examples and benchmarks.
-    is_of_cargo = bool(of_developers) and selected[0].manifest.path.endswith("Cargo.toml")
-    of_tests = question.group == "test" and any(match.manifest.rank > rank for match in matches)
-    is_of_question = of_group or of_tests or (may_be_of_tests and of_developers)
     if (
-        question.group
-        and not (is_of_question or question.subject or (question.group == "test" and is_of_cargo))
+        not choice.is_of_group
+        and not question.subject
         and says_scope(selected[0].manifest.path, selected[0].requirement)
     ):
         noun = _GROUP_NAMES.get(question.group, question.group)
         text += f", but not as {in_words_with_article(noun)} dependency"
-    elif of_group and _may_say_yes(work, question, selected[0], manifests_of_all):
+    elif choice.of_group and _may_say_yes(work, question, selected[0], manifests_of_all):
         # "Only" is true where no other list has the package.
         is_only = re.search(r"\bonly\b", work.inquiry.question, re.IGNORECASE) is not None
-        text = text if is_only and len(of_group) < len(matches) else f"Yes: {text}"
+        text = text if is_only and len(choice.of_group) < len(matches) else f"Yes: {text}"
 
     versions = {match.requirement.version for match in selected if match.manifest.rank.is_of_project}
     if question.asks == "version" and len(versions - {""}) > 1:
@@ -179,28 +127,41 @@ def find_dependency(work: Work, question: PackageQuestion) -> Finding | None:
     return finding
 
 
-def _find_unlisted(
-    work: Work,
-    question: PackageQuestion,
-    manifests: Sequence[Manifest],
-    read: list[str],
-    query: str,
-    *,
-    is_selected: bool,
-) -> Finding | None:
-    """Return packages that are called alike, or that no manifest lists a package; None where that isn't certain."""
-    if question.is_free:
-        return None
+@dataclass(frozen=True, slots=True)
+class _LineChoice:
+    """The lines that a question about a list is answered by, those that are of the list, and whether they are meant."""
 
-    related = _find_related(manifests, question.name)
-    # Their versions are not that of the requested package, unless it is merely written otherwise.
-    same = [match for match, alike in related if alike is Likeness.SAME_LETTERS]
-    if same or (related and question.asks != "version"):
-        return _state_related(work, question.name, same or [match for match, _ in related], query)
-    # Manifests of tests and examples alone say nothing of the project.
-    if all(not manifest.rank.is_of_project for manifest in manifests if manifest.path in read):
-        return None
-    return _no_dependency(work, question, read, query, is_selected=is_selected)
+    lines: list[PackageLine]
+    of_group: list[PackageLine]
+    is_of_group: bool
+
+
+def _choose_lines(question: PackageQuestion, matches: list[PackageLine], manifests: Sequence[Manifest]) -> _LineChoice:
+    """Choose the lines of the list that a question names; all of them if it names none, or none is of the list."""
+    # What examples list decides nothing where the project itself lists the package.
+    rank = max(PathRank.TOOLS, matches[0].manifest.rank)
+    decisive = [match for match in matches if match.manifest.rank <= rank]
+    # A list such as `dev.requirements.txt` says by its name what it is for.
+    of_group = [
+        match
+        for match in matches
+        if (match.manifest.rank <= rank or (question.group and requirements_rank(match.manifest.path) > 1))
+        and _is_of_list(match, question.group, manifests)
+    ]
+    of_developers = [match for match in decisive if _is_of_group(match, "dev")]
+    if question.group != "test":
+        return _LineChoice(of_group or matches, of_group, bool(of_group) or not question.group)
+
+    # Most formats have one list for all that developers need: what it has may be for tests, or for something else.
+    may_be_of_tests = question.asks != "listed" and not of_group
+    lines = of_group or (of_developers if may_be_of_tests else []) or matches
+    # What Cargo lists for development is for tests, examples and benchmarks.
+    is_of_cargo = bool(of_developers) and lines[0].manifest.path.endswith("Cargo.toml")
+    # A manifest in a directory of tests lists for them, while another one may have the version.
+    is_in_tests = len(decisive) < len(matches)
+    return _LineChoice(
+        lines, of_group, bool(of_group) or is_in_tests or (may_be_of_tests and bool(of_developers)) or is_of_cargo
+    )
 
 
 def _select(
@@ -330,107 +291,3 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
     )
     is_own_work = is_beside or _OWN_WORK.search(match.requirement.group) is not None
     return question.asks == "use" or bool(question.group) or not is_own_work
-
-
-def _find_related(manifests: Sequence[Manifest], name: str) -> list[tuple[PackageLine, Likeness]]:
-    """Return packages whose names resemble the requested one, such as `jackson-databind` does `jackson`, and how."""
-    alike = [
-        (PackageLine(manifest, requirement), likeness(requirement.name, name))
-        for manifest in manifests
-        if manifest.rank.is_of_project
-        for requirement in manifest.requirements or ()
-        if requirement.line
-    ]
-    return [(match, resemblance) for match, resemblance in alike if resemblance is not None]
-
-
-def _state_related(work: Work, name: str, related: Sequence[PackageLine], query: str) -> Finding:
-    statements = [state_requirement(work, match.manifest, match.requirement) for match in related]
-    resemblance = likeness(related[0].requirement.name, name)
-    note = f", {resemblance.value.format(code(name))}" if resemblance is not None else ""
-    statements[0] = Statement(f"{statements[0].text}{note}", statements[0].evidence)
-    finding = Finding(
-        statements[0],
-        "dependency",
-        queries=[query],
-        notes=work.notes,
-        heading="Other packages of the name",
-    )
-    finding.details = statements[1:MAX_DETAILS]
-    finding.method.append("No manifest lists a package with exactly the requested name. Lock files were not read.")
-    return finding
-
-
-def _no_dependency(
-    work: Work,
-    question: PackageQuestion,
-    read: list[str],
-    query: str,
-    *,
-    is_selected: bool,
-) -> Finding | None:
-    if question.asks == "version" or not read or work.notes:
-        return None
-
-    tail = question.name.rpartition("/")[2]
-    searches = make_queries(work, f"case:no type:file /{escape_regexp(tail)}/")
-    rows = [row for row in run_searches(work, searches) if has_word(row["line"] or "", tail)]
-    if work.notes:
-        return None
-
-    # What no manifest lists may still be in use: a module of the language, or a copy in the repository.
-    if question.asks in {"use", "need"} and rows and "/" not in question.name:
-        return None
-
-    mentioning = _manifests_with_word(rows, tail)
-    if is_selected:
-        # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
-        mentioning = {path for path in mentioning if any(is_above(path, manifest) for manifest in read)}
-
-    unread = [row for row in unread_manifests(work) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
-    if work.notes or unread or mentioning:
-        return None
-
-    # Without a number, which would need a second count.
-    manifests = join_first([code(path) for path in read], MAX_NAMED)
-    if is_selected:
-        # Another package of the repository may list it, so the manifests are the subject.
-        text = f"No: {manifests} {'does' if len(read) == 1 else 'do'} not list {code(question.name)}"
-    else:
-        text = f"No: no searched manifest lists {code(question.name)} ({manifests})"
-
-    finding = Finding(Statement(text), "dependency", queries=[query, join_queries(searches)], is_negative=True)
-    _add_other_lines(work, finding, rows, tail)
-    return finding
-
-
-def _manifests_with_word(rows: Sequence[Mapping[str, Any]], word: str) -> set[str]:
-    """Return the manifests and lists among the files with a word: they may list it in a form that isn't read.
-
-    Those can't prove a "no". A manifest without the word lists nothing of its name, also if it can't be read whole.
-    """
-    is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}|{PARTLY_READ}")
-    # A program may read its list from a text file, with an entry on each line.
-    entry = re.compile(rf"\s*{re.escape(word)}(?![\w-])", re.IGNORECASE)
-    return {
-        row["path"]
-        for row in rows
-        if (is_manifest.search(row["path"]) and not row["path"].endswith("Makefile"))
-        or (row["path"].endswith((".txt", ".in")) and entry.match(row["line"] or "") is not None)
-    }
-
-
-def _add_other_lines(work: Work, finding: Finding, rows: list[dict[str, Any]], word: str) -> None:
-    """Add the lines of other files that contain a word: code may use what no manifest lists."""
-    if not rows:
-        finding.method.append(f"No searched file contains {code(word)}.")
-        return
-
-    rows.sort(key=lambda row: (rank_of(row["path"]), row["path"], row["line_number"]))
-    verb = "contains" if len(rows) == 1 else "contain"
-    finding.method.append(f"{count_of(len(rows), 'line')} in other files {verb} {code(word)}.")
-    finding.heading = "Lines with this text"
-    for row in rows[:MAX_NAMED]:
-        line = row_evidence(work, row)
-        if line is not None:
-            finding.details.append(Statement(code((row["line"] or "").strip()[:160]), (line,)))

@@ -31,6 +31,33 @@ _MAX_SET = 40
 
 
 @dataclass(frozen=True, slots=True)
+class PackageQuestion:
+    """A question about a package: which one, of whom, and what is asked of it.
+
+    Attributes
+    ----------
+    name
+        The package.
+    owner
+        The package that may need it, a directory or a file; empty without one.
+    group
+        The list that is meant, such as ``dev`` or ``runtime``; empty for any.
+    asks
+        ``version``, ``listed``, ``use``, ``need`` or ``condition``.
+    is_free, subject
+        Whether the question has a subject of no form, so that "Yes" and "No" may answer something else; and the words
+        of that subject, such as ``listener``, by which one of several manifests may be chosen.
+    """
+
+    name: str
+    owner: str = ""
+    group: str = ""
+    asks: str = "listed"
+    is_free: bool = False
+    subject: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PackageLine:
     """A package that a manifest lists."""
 
