@@ -108,6 +108,10 @@ class FileTexts:
         text = "\n".join(self.lines(target, path)[start - 1 : end])
         return FileEvidence(target.repository.name, target.commit, path, start, end, text, role, score, symbols)
 
+    def read_line(self, target: Target, path: str, line: int) -> FileEvidence:
+        """Make evidence of one line (from 1) that proves what a sentence says."""
+        return self.evidence(target, path, line, line, "read", 1.0)
+
 
 def fence_name(path: str, language: str = "") -> str:
     """Return the name of a file's language; empty if unknown. Cells of a notebook have a `language` of their own."""

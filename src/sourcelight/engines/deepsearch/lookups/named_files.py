@@ -73,7 +73,7 @@ def find_line_author(work: Work, paths: PathNames, path: str, line: int) -> Find
     if not commits:
         return None
 
-    finding = _state_line_author(blamed, commits[0], texts.evidence(target, file, line, line, "read", 1.0))
+    finding = _state_line_author(blamed, commits[0], texts.read_line(target, file, line))
     finding.queries = [format_call("blame", arguments)]
     return finding
 
@@ -189,7 +189,7 @@ def find_file_import(
     target, file_path = imports.target, imports.path
     imported = next((module for module in imports.modules if names_module(module.name, name)), None)
     if imported is not None:
-        evidence = work.texts.evidence(target, file_path, imported.line, imported.line, "read", 1.0)
+        evidence = work.texts.read_line(target, file_path, imported.line)
         return Finding(Statement(f"Yes: {code(file_path)} imports {code(imported.name)}", (evidence,)), "imports")
 
     # The last part of a name is what a line has in any form of an import; a header has its ending there, too.

@@ -119,5 +119,5 @@ def _passages(work: Work, rows: Iterable[tuple[Mapping[str, Any], str]]) -> list
 
 
 def _passage(texts: FileTexts, target: Target, path: str, line: int, reason: str) -> RelevantPassage:
-    evidence = texts.evidence(target, path, line, line, "read", 1.0)
+    evidence = texts.read_line(target, path, line)
     return RelevantPassage(evidence, "", reason, (), is_line=True)

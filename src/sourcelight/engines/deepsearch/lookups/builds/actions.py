@@ -86,13 +86,12 @@ def find_action(work: Work, name: str, *, any_owner: bool = False) -> Finding | 
     if ACTION.fullmatch(name) is None and _BARE_ACTION.fullmatch(name) is None and not is_bare:
         return None
 
-    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
-    workflows = _read_workflows(work, queries)
+    workflows, query = _read_workflows(work)
     selected = _workflows_of_question(work.inquiry.question, workflows)
     uses = _uses_of_action(work, name, workflows)
     of_question = [use for use in uses if use.workflow in selected]
     if not of_question:
-        return _find_unused(work, name, selected, len(workflows), queries)
+        return _find_unused(work, name, selected, len(workflows), query)
 
     first = of_question[0].statement
     different = [use for use in of_question if use.version != of_question[0].version]
@@ -104,7 +103,7 @@ def find_action(work: Work, name: str, *, any_owner: bool = False) -> Finding | 
     elif different:
         first = Statement(f"{first.text}; other lines list it differently", first.evidence)
 
-    finding = Finding(first, "dependency", queries=[join_queries(queries)], notes=work.notes, heading="Other lists")
+    finding = Finding(first, "dependency", queries=[query], notes=work.notes, heading="Other lists")
     remaining = [*of_question[1:], *(use for use in uses if use not in of_question)]
     finding.details = [use.statement for use in remaining[: MAX_DETAILS - 1]]
     return finding
@@ -122,8 +121,7 @@ def find_actions(work: Work, verb: str, purpose: str) -> Finding | None:
     purpose
         Words for what it does that to, such as ``neovim``; empty for any.
     """
-    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
-    workflows = _read_workflows(work, queries)
+    workflows, query = _read_workflows(work)
     selected = _workflows_of_question(work.inquiry.question, workflows)
     uses = _uses_of_action(work, "", selected)
     if (verb or purpose) and uses:
@@ -150,7 +148,7 @@ def find_actions(work: Work, verb: str, purpose: str) -> Finding | None:
 
     evidence = tuple(use.statement.evidence[0] for use in firsts)
     statement = Statement("; ".join(parts), evidence)
-    finding = Finding(statement, "dependency", queries=[join_queries(queries)], notes=work.notes)
+    finding = Finding(statement, "dependency", queries=[query], notes=work.notes)
     finding.heading = "Other lines"
     finding.details = [use.statement for use in uses if use not in firsts][:MAX_DETAILS]
     finding.method.append("Names each action once, with the first file that uses it; local actions aren't listed.")
@@ -193,8 +191,7 @@ def _step_of(use: _ActionUse) -> str:
 
 def find_workflow_runtime(work: Work, name: str) -> Finding | None:
     """Return the version of a language that the only workflow of a question sets up; None for none or several."""
-    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
-    selected = _workflows_of_question(work.inquiry.question, _read_workflows(work, queries))
+    selected = _workflows_of_question(work.inquiry.question, _read_workflows(work)[0])
     key = _KEYS.get(name, f"{name}-version")
     is_of_matrix = any("matrix." in line and key in line for workflow in selected for line in workflow.lines)
     if len(selected) != 1 or is_of_matrix:
@@ -209,9 +206,7 @@ def names_workflow(question: str) -> bool:
     return _ASKED.search(question) is not None or _OF_CI.search(question) is not None
 
 
-def _find_unused(
-    work: Work, name: str, selected: Sequence[_Workflow], count: int, queries: list[str]
-) -> Finding | None:
+def _find_unused(work: Work, name: str, selected: Sequence[_Workflow], count: int, query: str) -> Finding | None:
     """Return that the workflow which a yes-or-no question names doesn't have an action in any line; else None."""
     is_of_one = len(selected) == 1 and count > 1
     if not is_of_one or work.notes or not asks_yes_or_no(work.inquiry.question):
@@ -222,17 +217,18 @@ def _find_unused(
     if len(workflow.lines) >= MAX_LINES or any(tail in line.casefold() for line in workflow.lines):
         return None
     text = f"No: {code(workflow.path)} does not list {code(name)}"
-    return Finding(Statement(text), "dependency", queries=[join_queries(queries)], is_negative=True)
+    return Finding(Statement(text), "dependency", queries=[query], is_negative=True)
 
 
-def _read_workflows(work: Work, queries: list[str]) -> list[_Workflow]:
-    workflows = []
-    for row in run_searches(work, queries)[:MAX_FILES]:
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None and row["path"]:
-            workflows.append(_Workflow(target, row["path"], tuple(work.texts.lines(target, row["path"])[:MAX_LINES])))
-
-    return workflows
+def _read_workflows(work: Work) -> tuple[list[_Workflow], str]:
+    """Return all workflows, and the search that finds them."""
+    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
+    workflows = [
+        _Workflow(target, row["path"], tuple(work.texts.lines(target, row["path"])[:MAX_LINES]))
+        for row in run_searches(work, queries)[:MAX_FILES]
+        if (target := work.inquiry.pins.of(row["repository"])) is not None and row["path"]
+    ]
+    return workflows, join_queries(queries)
 
 
 def _workflows_of_question(question: str, workflows: Sequence[_Workflow]) -> list[_Workflow]:
@@ -278,7 +274,7 @@ def _uses_of_action(work: Work, name: str, workflows: Sequence[_Workflow]) -> li
                 continue
 
             path = workflow.path
-            evidence = work.texts.evidence(workflow.target, path, number, number, "read", 1.0)
+            evidence = work.texts.read_line(workflow.target, path, number)
             version = match["version"]
             # A commit says little: the comment beside it has the version that people know.
             comment = _VERSION_IN_COMMENT.match(match["comment"] or "")

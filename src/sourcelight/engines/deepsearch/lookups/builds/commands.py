@@ -84,9 +84,7 @@ def find_command(work: Work, action: str) -> Finding | None:
             commands = _commands(lines, section, action)
             if commands:
                 numbers = sorted({section.begin_line, *(command.line for command in commands)})
-                evidence = join_evidence(
-                    [work.texts.evidence(target, row["path"], number, number, "read", 1.0) for number in numbers]
-                )
+                evidence = join_evidence([work.texts.read_line(target, row["path"], number) for number in numbers])
                 noun = "command" if len(commands) == 1 else "commands"
                 names = join_words([code(command.text[:_MAX_SHOWN]) for command in commands])
                 text = f"{code(row['path'])} has the {noun} {names} below the heading “{inline(section.title)}”"

@@ -360,7 +360,7 @@ def _no_dependencies(
     if not group and any(_requirements(manifest) for manifest in manifests):
         return None
 
-    evidence = tuple(work.texts.evidence(manifest.target, manifest.path, 1, 1, "read", 1.0) for manifest in manifests)
+    evidence = tuple(work.texts.read_line(manifest.target, manifest.path, 1) for manifest in manifests)
     verb = "lists" if len(manifests) == 1 else "list"
     of_group = f" {_GROUPS.get(group[:3].lower(), group)}" if group else ""
     text = f"{join_words([code(manifest.path) for manifest in manifests])} {verb} no{of_group} dependencies"

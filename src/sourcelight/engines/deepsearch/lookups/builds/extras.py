@@ -242,6 +242,6 @@ def _state_none(texts: FileTexts, manifests: Sequence[Manifest]) -> Statement | 
     line = next((number for number, text in enumerate(manifest.lines, 1) if re.match(r"\[project\]", text)), 0)
     if not line or manifest.requirements is None:
         return None
-    proof = texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
+    proof = texts.read_line(manifest.target, manifest.path, line)
     text = f"{code(manifest.path)} defines no extras"
     return Statement(text, (proof,))

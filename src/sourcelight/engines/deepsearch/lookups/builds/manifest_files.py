@@ -121,7 +121,7 @@ def list_manifests(work: Work, further_files: str = "", *, own_first: bool = Fal
 
 def cite_lines(texts: FileTexts, target: Target, path: str, lines: Iterable[int]) -> tuple[FileEvidence, ...]:
     """Cite lines of a manifest or a lock file; consecutive ones together."""
-    return join_evidence([texts.evidence(target, path, line, line, "read", 1.0) for line in lines])
+    return join_evidence([texts.read_line(target, path, line) for line in lines])
 
 
 def asks_yes_or_no(question: str) -> bool:
@@ -221,7 +221,7 @@ def state_requirement(work: Work, manifest: Manifest, requirement: Requirement) 
     repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
     text = f"{code(path)}{repository_text} lists {_version_text(manifest, requirement)}{group}"
     numbers = [requirement.line, *([requirement.version_line] if requirement.version_line else [])]
-    lines = [work.texts.evidence(manifest.target, path, number, number, "read", score=1.0) for number in numbers]
+    lines = [work.texts.read_line(manifest.target, path, number) for number in numbers]
     return Statement(text, tuple(lines))
 
 

@@ -131,7 +131,7 @@ def state_package_line(
             return statement, []
 
         line = above.requirement.line
-        evidence = work.texts.evidence(above.manifest.target, above.manifest.path, line, line, "read", 1.0)
+        evidence = work.texts.read_line(above.manifest.target, above.manifest.path, line)
         text = f"{statement.text}; {code(above.manifest.path)} gives the version {code(above.requirement.version)}"
         return Statement(text, (*statement.evidence, evidence)), []
 
@@ -175,7 +175,7 @@ def _find_values(work: Work, manifest: Manifest, name: str) -> tuple[dict[str, F
         match = expression.search((row["line"] or "")[:MAX_LINE])
         if row["type"] == "content" and match is not None and row["repository"] == manifest.target.repository.name:
             number = row["line_number"]
-            evidence = work.texts.evidence(manifest.target, row["path"], number, number, "read", 1.0)
+            evidence = work.texts.read_line(manifest.target, row["path"], number)
             values.setdefault(match[1].strip(), evidence)
 
     return values, queries

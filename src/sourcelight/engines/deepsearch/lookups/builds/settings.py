@@ -182,7 +182,7 @@ def find_base_image(work: Work, name: str, file: str = "") -> Finding | None:
         match = re.match(r"FROM\s+(?:--\w+=\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*$", line[:MAX_LINE], re.IGNORECASE)
         if match is not None:
             if match[1].lower() not in stages:
-                images.setdefault(match[1], work.texts.evidence(target, path, number, number, "read", 1.0))
+                images.setdefault(match[1], work.texts.read_line(target, path, number))
             stages |= {match[2].lower()} if match[2] else set()
 
     names = {re.split(r"[:@]", image.rpartition("/")[2])[0].lower() for image in images}

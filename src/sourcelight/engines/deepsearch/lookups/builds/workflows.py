@@ -62,7 +62,7 @@ def find_tested_versions(work: Work, name: str) -> Finding | None:
         if entries and not has_fallback and not any("${{" in entry.value for entry in entries):
             path = row["path"]
             numbers = sorted({entry.line for entry in entries})
-            proofs = [work.texts.evidence(target, path, number, number, "read", 1.0) for number in numbers]
+            proofs = [work.texts.read_line(target, path, number) for number in numbers]
             lists.append((path, entries, join_evidence(proofs)))
 
     if not lists or len(work.inquiry.pins) > 1:

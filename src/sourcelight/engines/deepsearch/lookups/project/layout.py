@@ -77,7 +77,7 @@ def find_ci(work: Work) -> Finding | None:
     statements = []
     for service, files in by_service.items():
         verb = "configures" if len(files) == 1 else "configure"
-        evidence = tuple(work.texts.evidence(target, path, 1, 1, "read", 1.0) for path in files[:MAX_NAMED])
+        evidence = tuple(work.texts.read_line(target, path, 1) for path in files[:MAX_NAMED])
         statements.append(
             Statement(f"{join_first([code(path) for path in files], MAX_NAMED)} {verb} {service}", evidence)
         )
@@ -136,7 +136,7 @@ def _first_line(texts: FileTexts, target: Target, paths: Sequence[str]) -> FileE
     # A reader who follows the link to a directory wants to read about it.
     readmes = [path for path in top if path.rpartition("/")[2].casefold().startswith("readme")]
     path = min(readmes or top)
-    return texts.evidence(target, path, 1, 1, "read", 1.0)
+    return texts.read_line(target, path, 1)
 
 
 def _by_directory(paths: Sequence[str], directory_of: Callable[[str], str]) -> dict[str, list[str]]:

@@ -89,7 +89,7 @@ def _state_alternatives(work: Work, target: Target, path: str, lines: Sequence[s
     if len(numbers) < 2:
         return None
     quotes = " and ".join(f"“{inline(lines[number - 1].strip(_MARKS)[:_MAX_QUOTE])}”" for number in numbers)
-    evidence = tuple(work.texts.evidence(target, path, number, number, "read", 1.0) for number in numbers)
+    evidence = tuple(work.texts.read_line(target, path, number) for number in numbers)
     return Statement(f"{code(path)} says {quotes}", evidence)
 
 

@@ -61,7 +61,7 @@ def find_runtime(work: Work, runtime: str, owner: str) -> Finding | None:
 
         version, line = required
         repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
-        evidence = work.texts.evidence(manifest.target, manifest.path, line, line, "read", 1.0)
+        evidence = work.texts.read_line(manifest.target, manifest.path, line)
         statements.append(
             Statement(f"{code(manifest.path)}{repository_text} {RUNTIME_CLAIMS[runtime]} {code(version)}", (evidence,))
         )
@@ -93,7 +93,7 @@ def _find_sdk(work: Work) -> Finding | None:
         for number, line in enumerate(lines, 1):
             match = re.match(r"\s*\"version\"\s*:\s*\"([^\"]+)\"", line[:MAX_LINE])
             if match is not None and target is not None and any("sdk" in text for text in lines[:number]):
-                evidence = work.texts.evidence(target, row["path"], number, number, "read", 1.0)
+                evidence = work.texts.read_line(target, row["path"], number)
                 text = f"{code(row['path'])} requires the .NET SDK {code(match[1])}"
                 return Finding(
                     Statement(text, (evidence,)), "runtime", queries=[join_queries(queries)], notes=work.notes
