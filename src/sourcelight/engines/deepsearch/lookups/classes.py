@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
     head_at,
-    with_repository,
+    location_text,
 )
 from sourcelight.engines.deepsearch.source.values import blank_brackets, parameters_of
 
@@ -60,10 +60,9 @@ def find_bases(work: Work, locations: Sequence[DefinitionLocation], name: str, q
         if is_any and not bases and location.path.endswith(".cs"):
             continue
 
-        location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
         base_list = join_words([code(base) for base in bases])
         bases_text = f"the base{'s' * (len(bases) > 1)} {base_list}" if bases else "no base class"
-        sentences.append(f"{bases_text} in {location_text}")
+        sentences.append(f"{bases_text} in {location_text(work, location)}")
         line = location.definition.line
         evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.file_kinds import is_test
@@ -24,8 +24,8 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
     head_at,
+    location_text,
     noun_at,
-    with_repository,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.markdown import inline
@@ -67,15 +67,10 @@ def find_parameters(
         if read is None:
             return None
 
-        names, last = read
-        parameter_list = (
-            f"the parameter{'s' * (len(names) > 1)} {join_words([code(parameter_name) for parameter_name in names])}"
-        )
-        line = location.definition.line
-        holder = f" of {code(location.definition.container)}" if len(best) > 1 and location.definition.container else ""
-        location_text = f"{code(location.path)}{with_repository(work, location)}, line {line:,}"
-        parts.append(f"{parameter_list if names else 'no parameters'}, in {location_text}{holder}")
-        evidence.append(texts.evidence(location.target, location.path, line, last, "definition", 1.0, (name,)))
+        definition = location.definition
+        holder = f" of {code(definition.container)}" if len(best) > 1 and definition.container else ""
+        parts.append(f"{_list_parameters(read.names)}, in {location_text(work, location)}{holder}")
+        evidence.append(_cite_head(texts, location, read, name))
 
     text = f"{code(name)} has {parts[0]}"
     if len(parts) > 1:
@@ -86,17 +81,36 @@ def find_parameters(
     return finding
 
 
-def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> tuple[list[str], int] | None:
-    """Return the names of a function's parameters, and the last line of its head; None if it can't be read."""
+@dataclass(frozen=True, slots=True)
+class _FunctionHead:
+    """The names of a function's parameters, and the last line of its head."""
+
+    names: Sequence[str]
+    last_line: int
+
+
+def _list_parameters(names: Sequence[str]) -> str:
+    """Write parameters for a sentence: "the parameters `size` and `speed`"."""
+    noun = "parameter" if len(names) == 1 else "parameters"
+    return f"the {noun} {join_words([code(name) for name in names])}" if names else "no parameters"
+
+
+def _cite_head(texts: FileTexts, location: DefinitionLocation, head: _FunctionHead, name: str) -> FileEvidence:
+    start = location.definition.line
+    return texts.evidence(location.target, location.path, start, head.last_line, "definition", 1.0, (name,))
+
+
+def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> _FunctionHead | None:
+    """Return the parameters of a function; None if its head can't be read."""
     lines, definition = texts.lines(location.target, location.path), location.definition
     read = parameters_of(lines, definition.name, definition.line, location.path)
     if read is None:
         # A method of Ruby without parameters has no brackets.
         bare = location.path.endswith(".rb") and _BARE_METHOD.fullmatch(lines[definition.line - 1]) is not None
-        return ([], definition.line) if bare else None
+        return _FunctionHead([], definition.line) if bare else None
 
     names = parameter_names(read[0], location.path, is_method=_is_method(location))
-    return None if names is None else (names, read[1])
+    return None if names is None else _FunctionHead(names, read[1])
 
 
 def _is_method(location: DefinitionLocation) -> bool:
@@ -124,36 +138,26 @@ def find_lacking_parameter(
         return None
 
     location, texts = best[0], work.texts
-    definition = location.definition
+    definition, lines = location.definition, texts.lines(location.target, location.path)
     # Without a grammar, the end of a body isn't known.
     end = definition.end_line if definition.end_line > definition.line else definition.line + _BODY_LINES
-    body = texts.lines(location.target, location.path)[definition.begin_line - 1 : end]
-
     # A member of an options object isn't a parameter, but may be the subject of the question.
-    if any(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) for line in body):
+    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    if any(word.search(line) for line in lines[definition.begin_line - 1 : end]):
         return None
 
-    read = parameters_of(texts.lines(location.target, location.path), definition.name, definition.line, location.path)
+    read = parameters_of(lines, definition.name, definition.line, location.path)
     names = None if read is None else parameter_names(read[0], location.path, is_method=_is_method(location))
+    if read is None or names is None:
+        return None
 
     # `*args`, `&block`, `...rest` and destructured objects accept names that the head doesn't list.
-    if (
-        read is None
-        or names is None
-        or any(parameter_name.startswith(("*", "&", "...", "{")) or parameter_name == name for parameter_name in names)
-    ):
+    if any(parameter.startswith(("*", "&", "...", "{")) or parameter == name for parameter in names):
         return None
 
-    parameter_list = (
-        f"its parameters are {join_words([code(parameter_name) for parameter_name in names])}"
-        if names
-        else "it has none"
-    )
-    location_text = f"{code(location.path)}{with_repository(work, location)}, line {definition.line:,}"
-    text = f"{code(definition.name)} has no parameter {code(name)}: {parameter_list}, in {location_text}"
-    evidence = texts.evidence(
-        location.target, location.path, definition.line, read[1], "definition", 1.0, (definition.name,)
-    )
+    listing = f"its parameters are {join_words([code(parameter) for parameter in names])}" if names else "it has none"
+    text = f"{code(definition.name)} has no parameter {code(name)}: {listing}, in {location_text(work, location)}"
+    evidence = _cite_head(texts, location, _FunctionHead(names, read[1]), definition.name)
     return Finding(Statement(text, (evidence,)), "parameters", queries=[join_queries(queries)], notes=work.notes)
 
 
@@ -250,9 +254,8 @@ def _describe(work: Work, name: str, location: DefinitionLocation) -> Statement:
         target, path, names = location.target, location.path, (location.definition.name,)
         evidence.append(texts.evidence(target, path, summary.begin_line, summary.end_line, "definition", 1.0, names))
 
-    location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
     noun = noun_at(texts, location) or "defined"
-    return Statement(f"{code(name)} is {noun} in {location_text}{value}{quoted}", tuple(evidence))
+    return Statement(f"{code(name)} is {noun} in {location_text(work, location)}{value}{quoted}", tuple(evidence))
 
 
 def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[DefinitionLocation]) -> list[Statement]:
@@ -260,25 +263,15 @@ def _differences(texts: FileTexts, names: tuple[str, str], pair: Sequence[Defini
     if not all(location.definition.kind in FUNCTION_KINDS for location in pair):
         return []
 
-    read = [_parameters_at(texts, location) for location in pair]
-    if read[0] is None or read[1] is None:
+    first, second = (_parameters_at(texts, location) for location in pair)
+    if first is None or second is None:
         return []
 
-    own_names, other_names = read[0][0], read[1][0]
     statements = []
-    for parameters, other, name, location, (_, last) in zip(
-        (own_names, other_names), (other_names, own_names), names, pair, (read[0], read[1]), strict=True
-    ):
-        only_here = [parameter for parameter in parameters if parameter not in other]
+    for name, location, head, other in zip(names, pair, (first, second), (second, first), strict=True):
+        only_here = [parameter for parameter in head.names if parameter not in other.names]
         if only_here:
-            evidence = texts.evidence(
-                location.target, location.path, location.definition.line, last, "definition", 1.0, (name,)
-            )
-            parameter_list = join_words([code(parameter) for parameter in only_here])
-            statements.append(
-                Statement(
-                    f"Only {code(name)} has the parameter{'s' * (len(only_here) > 1)} {parameter_list}", (evidence,)
-                )
-            )
+            text = f"Only {code(name)} has {_list_parameters(only_here)}"
+            statements.append(Statement(text, (_cite_head(texts, location, head, name),)))
 
     return statements

@@ -18,7 +18,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
     best_locations,
     head_at,
-    with_repository,
+    location_text,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.question.lookups.member_wording import MemberQuestion, read_member_question
@@ -55,7 +55,6 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
     sentences, evidence = [], []
     for location, members in enums:
         lines = texts.lines(location.target, location.path)
-        location_text = f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
         visible = members[:MAX_MEMBERS]
         names = join_words([code(member.name) for member in visible])
 
@@ -65,7 +64,7 @@ def find_members(work: Work, locations: Sequence[DefinitionLocation], name: str,
             names += ", some of them under a condition,"
 
         among = f"{count_of(len(members), 'member')}{', including' if len(members) > len(visible) else ':'}"
-        sentences.append(f"{among} {names} in {location_text}")
+        sentences.append(f"{among} {names} in {location_text(work, location)}")
         line_numbers = sorted({location.definition.line, *(member.line for member in visible)})
         is_short = line_numbers[-1] - line_numbers[0] < MAX_LINES
         ranges = [(line_numbers[0], line_numbers[-1])] if is_short else [(line, line) for line in line_numbers]

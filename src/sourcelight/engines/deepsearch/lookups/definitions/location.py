@@ -81,6 +81,11 @@ def with_repository(work: Work, location: DefinitionLocation) -> str:
     return f" of {code(location.target.repository.name)}" if len(work.inquiry.pins) > 1 else ""
 
 
+def location_text(work: Work, location: DefinitionLocation) -> str:
+    """Write where a definition is: "`src/mill.go`, line 12"."""
+    return f"{code(location.path)}{with_repository(work, location)}, line {location.definition.line:,}"
+
+
 def is_of_kind(work: Work, location: DefinitionLocation, noun: str) -> bool:
     """Return whether a definition is what a noun of a question says, by the words of its own line."""
     requested = singular(noun)
