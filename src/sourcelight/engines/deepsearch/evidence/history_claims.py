@@ -135,7 +135,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         "A search for each test convention of the searched languages has no row, but files, functions or macros are "
         "named like tests. The answer lists them. Without them, it states zero.",
         INSTEAD_OF_SENTENCE,
-        ("definitions._without_custom",),
+        ("tests._without_custom",),
     ),
     Claim(
         (
@@ -208,7 +208,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
             "files.count_languages", "files.count_lines", "files._count_test_files", "files.count_repositories",
             "files.count_repositories_without", "files._count_repositories", "definitions.count_definitions",
             "definitions._by_place", "definitions._add_other_kinds", "counting.count_declarations",
-            "definitions.count_tests", "exports.count_exports", "subclasses.count_subclasses", "commits.count_commits",
+            "tests.count_tests", "exports.count_exports", "subclasses.count_subclasses", "commits.count_commits",
             "commits.count_authors", "changes.count_changed_files", "changes.count_changed_folders",
             "changes._compare", "changes.count_changed_lines", "commits.count_refs", "imports.count_importing",
             "imports._not_importing", "answering._apply_group", "code.list_tests", "people.list_inactive",

@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.facts import changes, commits, definitions, 
 from sourcelight.engines.deepsearch.facts.declared.counting import add_declarations, count_declarations
 from sourcelight.engines.deepsearch.facts.declared.exports import count_exports
 from sourcelight.engines.deepsearch.facts.declared.parts import count_listed_parts, count_parts
+from sourcelight.engines.deepsearch.facts.declared.tests import count_tests
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
@@ -37,7 +38,7 @@ _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
     files.count_repositories: frozenset(),
     definitions.count_definitions: _FILES | {"terms"},
     subclasses.count_subclasses: _FILES | {"terms"},
-    definitions.count_tests: _FILES | {"terms"},
+    count_tests: _FILES | {"terms"},
     # A search of commits reports itself which files it can't search.
     commits.count_commits: _FILES | _HISTORY | {"terms", "messages"},
     commits.count_authors: _FILES | _HISTORY | {"terms", "messages"},
@@ -162,7 +163,7 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
         add_declarations(work, fact)
     # No definition in the index is none in a language with a grammar: zero would be said of all.
     is_unsure = fact.unread or counter is definitions.count_definitions
-    if not fact.number and is_unsure and not (counter is definitions.count_tests and fact.is_open):
+    if not fact.number and is_unsure and not (counter is count_tests and fact.is_open):
         return None
     if counter is subclasses.count_subclasses and request.is_list and not fact.number:
         # That no head names it proves nothing: in some languages, types implement without saying so.
@@ -249,7 +250,7 @@ def _find_counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0
         "folders": files.count_folders,
         "languages": files.count_languages,
         "definitions": definitions.count_definitions,
-        "tests": definitions.count_tests,
+        "tests": count_tests,
         "commits": commits.count_commits,
         "authors": commits.count_authors,
         "branches": commits.count_refs,
