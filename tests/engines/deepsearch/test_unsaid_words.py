@@ -114,3 +114,39 @@ def test_a_question_tells_a_length_from_a_time(text: str, kind: str) -> None:
     request = read_request(text)
     assert request is not None
     assert request.kind == kind
+
+
+WRONG_FILES: dict[str | bytes, str | bytes | None] = {
+    "lua/filter.lua": "local function filter()\n  timer.rest = view.open() and config.get().drag or 0\nend\n",
+    "lib/stream.ex": "defmodule Stream do\n  @test entry(key: 1, shelf_life: 1000)\nend\n",
+    "tools/task.go": 'package tools\n\nfunc init() {\n\tCmd.Flags().String("brake", "", "Brake of the task")\n}\n',
+    "proto/task.proto": "message Task {\n  int64 brake = 8;\n  int64 glide = 9;\n}\n",
+    "internal/testutil/build.go": "package testutil\n\nfunc makeDefaultTask() Task {\n\treturn Task{Glide: 1800}\n}\n",
+    "src/ws.js": (
+        "function setDefaultOpts(options) {\n  if (options.protocol === 'wss') {\n    options.gateway = 443\n"
+        "  } else {\n    options.gateway = 80\n  }\n}\n"
+    ),
+    "src/stats.go": 'package src\n\ntype Stats struct {\n\t// Lane (e.g. "default", "slow").\n\tLane string\n}\n',
+}
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    yield from engine_with(tmp_path_factory, "mill", WRONG_FILES)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What's the default shelf_life of an entry?",
+        "What's the default brake of a task?",
+        "What's the default glide of a task?",
+        "What's the default gateway?",
+        "What's the drag by default?",
+        "Which lane is used by default?",
+    ],
+)
+def test_what_looks_like_a_default_states_none(mill: LocalEngine, question: str) -> None:
+    lead = research(mill, question).text.split("\n")[0]
+    assert " is set to " not in lead
+    assert "default of" not in lead

@@ -52,6 +52,8 @@ def find_setting(work: Work, name: str, owner: str, queries: list[str]) -> Findi
             if owner.lower() in re.split(r"[/.]", candidate.path.lower())
             or f"/{candidate.path.lower()}".endswith(f"/{owner.lower()}")
         ]
+        # A flag of a file that may be meant has no value yet.
+        registered = [item for item in registered if re.search(r"[./]", owner) or item.value.strip("\"'`")]
 
     # A constant that is named as the default is stronger evidence than a registration.
     candidates = _lowest(constants) or _lowest(registered)

@@ -66,6 +66,10 @@ _OPTIONAL = re.compile(
 )
 """A value for an absent optional one, in F#, Rust, Scala, Java, Haskell and Elm: `size.unwrap_or(5)`."""
 
+_MAX_BEFORE = 80
+_CHOSEN = re.compile(r"(?:\band|&&)\s+[\w.():\[\]]*$")
+"""Text before a name that a condition chooses: in `open and delay or 0`, the number is no value of an absent delay."""
+
 # Choices.
 _CHOICE = re.compile(r"(?P<condition>[^?]{1,120}?)\s\?\s(?P<yes>[^?:]{1,100}?)\s:\s(?P<no>[^?:]{1,100})")
 """A choice with its condition first: `size != null ? size : 5`."""
@@ -104,6 +108,8 @@ def read_fallbacks(text: str) -> Iterator[FallbackValue]:
     """Yield what a line gives to names that have no value: behind ``||``, ``??`` or ``or``, or as a second argument."""
     for pattern in (_REPLACED, _FETCHED):
         for match in pattern.finditer(text):
+            if _CHOSEN.search(text[max(0, match.start() - _MAX_BEFORE) : match.start()]) is not None:
+                continue
             yield FallbackValue(_first_group(match, "key", "member", "name"), match["value"], match.start())
 
     for match in _OPTIONAL.finditer(text):

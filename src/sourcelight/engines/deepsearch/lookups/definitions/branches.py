@@ -164,6 +164,21 @@ def is_set_again(lines: Sequence[str], name: str, number: int, begin_line: int, 
     )
 
 
+_OF_OPTIONS = re.compile(r"\bif\b\s*\(?\s*!?\s*(?:options|opts|config|settings|params|args)\s*\)?\s*\{?\s*$")
+"""A condition that there are options at all."""
+
+
+def is_of_one_case(lines: Sequence[str], number: int, path: str, name: str) -> bool:
+    """Return whether a line gives a name its value under a condition on something else, so that it is no default."""
+    if not condition_text(lines, number, path):
+        return False
+    letters = re.sub(r"\W|_", "", name).casefold()
+    heads = [text for text in lines_around(lines, number) if CONDITION.match(text) is not None]
+    return any(
+        letters not in re.sub(r"\W|_", "", text).casefold() and _OF_OPTIONS.search(text) is None for text in heads
+    )
+
+
 def _is_in_open_block(lines: Sequence[str], number: int, language: str) -> bool:
     """Return whether a preprocessor, a makefile or CMake has an open condition above a line."""
     if language in _PREPROCESSED:

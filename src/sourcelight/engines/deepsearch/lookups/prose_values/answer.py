@@ -33,6 +33,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.comments import in_bloc
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
 from sourcelight.engines.deepsearch.lookups.prose_values.names import (
+    OF_TESTS,
     asks_whether,
     count_small_words,
     default_function,
@@ -48,6 +49,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.names import (
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion, read_value_question
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     BindingMatch,
+    is_of_case,
     is_set_in_shell,
     look_around,
     sets_again,
@@ -61,7 +63,7 @@ from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 _MAX_ROWS, _MAX_CANDIDATES, _MAX_FILES = 12_000, 240, 80
 
 _MARKUP = re.compile(
-    r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx|j2|tpl|tmpl|mustache)$", re.IGNORECASE
+    r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx|j2|tpl|tmpl|mustache|proto)$", re.IGNORECASE
 )
 """Documents whose attributes are arguments."""
 _YES_OR_NO = re.compile(r"\W*(?:is|are|does|do|will)\b", re.IGNORECASE)
@@ -135,6 +137,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
         is_clear
         and not _has_rival(question, best[0], matches)
         and not is_set_in_shell(best[0], matches)
+        and not (question.is_default and is_of_case(work.texts, best[0]))
         and _is_asked(question, best[0], name, work.inquiry.question)
     )
     if question.is_default and (not is_stated or is_null(best[0].binding.value)):
@@ -314,7 +317,8 @@ def _rows(work: Work, question: ValueQuestion, queries: list[str]) -> Iterator[M
     searches = make_queries(work, f"case:no type:file /{pattern}/")
     queries += searches
     rows = [row for row in run_searches(work, searches) if row["type"] == "content"]
-    rows = [row for row in rows if rank_of(row["path"]).is_code and len(row["line"] or "") <= MAX_LINE]
+    rows = [row for row in rows if rank_of(row["path"]).is_code and not OF_TESTS.search(row["path"])]
+    rows = [row for row in rows if len(row["line"] or "") <= MAX_LINE]
     rows = [row for row in rows if language_of(row["path"]) not in NO_CODE and not DOCUMENTS.search(row["path"])]
     rows = [row for row in rows if not _MARKUP.search(row["path"])]
     if len(rows) <= _MAX_ROWS:

@@ -30,7 +30,8 @@ _VALUE = (
 _STATED = (
     re.compile(r"@default(?:[Vv]alue)?\s+`?(?P<ticked>[^\s`*][^`*\n]{0,60}?)`?\s*(?:\*/\s*)?$"),
     re.compile(
-        rf"\bdefaults?\b(?:\s++value)?\s*+(?:(?:is|are|to|=|:|of)\s*+)?(?:(?:to|is|:|=)\s*+)?{_VALUE}", re.IGNORECASE
+        rf"(?<![\"'])\bdefaults?\b(?:\s++value)?\s*+(?:(?:is|are|to|=|:|of)\s*+)?(?:(?:to|is|:|=)\s*+)?{_VALUE}",
+        re.IGNORECASE,
     ),
     # Code stands in square brackets in documentation of OCaml.
     re.compile(r"\bdefaults?\b(?:\s+(?:is|to|value)){0,2}\s+\[(?P<ticked>[^\[\]\n]{1,60})\](?![(\w])", re.IGNORECASE),

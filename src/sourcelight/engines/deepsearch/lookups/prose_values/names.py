@@ -41,6 +41,11 @@ _GLUE = frozenset({"auto", "enable", "enabled", "allow", "use", "is", "has", "sh
 _ENDINGS_TEXT = "s es d ed r er rs ers or ors ing ion ies ied y e al ly ic en ity ive able ment ator ted ting"
 _ENDINGS = frozenset(_ENDINGS_TEXT.split())
 """Endings of the forms of a word: `replace` is no form of `reply`."""
+OF_TESTS = re.compile(
+    r"__typetests__|(?:^|/)ci/|\.(?:tst|test-d)\.ts$"
+    r"|(?:^|/)(?:mocks?|__mocks__|stubs?|test_?(?:utils?|helpers?|support|kit))/"
+)
+"""Code that only tests use, beside the tests themselves."""
 _MIN_SHORT, _MIN_ALIKE, _MAX_ENDING = 3, 4, 3
 
 
@@ -147,7 +152,10 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
 
 def _is_of_repository(question: ValueQuestion, part: str) -> bool:
     """Return whether a part of a name is the repository's, as ``INI_`` of ``inih`` is."""
-    return any(word == part or (len(part) >= _MIN_SHORT and part in word) for word in question.repository_words)
+    words = question.repository_words
+    return any(
+        word == part or (len(part) >= _MIN_SHORT and part in word and len(word) - len(part) < 3) for word in words
+    )
 
 
 def count_small_words(name: str) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
-from sourcelight.engines.deepsearch.lookups.definitions.branches import is_set_again
+from sourcelight.engines.deepsearch.lookups.definitions.branches import is_of_one_case, is_set_again
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import comments_about
@@ -115,8 +115,7 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     # The names that hold it are meant, and not its neighbours on the line.
     owner = _OWNER.search(lines[item.line - 1][: item.binding.column])
     names.append(owner[0] if owner is not None else "")
-    language = language_of(item.path) or ""
-    if language not in LANGUAGES:
+    if (language := language_of(item.path) or "") not in LANGUAGES:
         code_above = list(lines_of_code(lines[: item.line], language))
         names += [enclosing_function(code_above, item.line, language), *types_around(code_above, item.line, language)]
 
@@ -413,6 +412,13 @@ def is_set_in_shell(best: BindingMatch, matches: Sequence[BindingMatch]) -> bool
         and item.binding.value.strip("\"'") != best.binding.value
         for item in matches
     )
+
+
+def is_of_case(texts: FileTexts, item: BindingMatch) -> bool:
+    """Return whether an assignment holds under a condition on something else than its name."""
+    is_assigned = item.binding.form == "assigned" and item.parameter_of is None
+    is_assigned = is_assigned and "default" not in item.binding.name.lower()
+    return is_assigned and is_of_one_case(texts.lines(item.target, item.path), item.line, item.path, item.binding.name)
 
 
 def without_second_readings(matches: Sequence[BindingMatch]) -> list[BindingMatch]:

@@ -71,6 +71,7 @@ _REPLACED = re.compile(
 """A value of a shell or of Vim with what replaces it where it isn't set."""
 _LOCAL_LITERAL = re.compile(r"^\s*(?P<name>[a-z_]\w{0,60})\s*=\s*\{[^{}]{0,200}$")
 """A variable that a line gives a record, up to one of its members: ``options = {color: ``."""
+_ATTRIBUTE = re.compile(r"\s*@\w+\s+[\w.]+\(")
 _CALLED_PREPARED = re.compile(r"default|setting|config|initial", re.IGNORECASE)
 
 
@@ -312,6 +313,8 @@ def _is_argument(line: _ScopedLine) -> bool:
     """Return whether a line gives its value to a parameter of a call, rather than to a name of its own."""
     nearest = line.heads[0] if line.heads else None
     is_in_call = nearest is not None and nearest.has_list and not nearest.is_function and not _is_made(nearest)
+    # What an attribute of Elixir is made with is an argument, too: `@test entry(size: 5)`.
+    is_in_call = is_in_call or (line.path.endswith((".ex", ".exs")) and _ATTRIBUTE.match(line.text) is not None)
     return is_in_call and _DECLARED.search(line.text[: line.column]) is None and not line.is_called_default
 
 

@@ -14,13 +14,12 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidenc
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
-from sourcelight.engines.deepsearch.lookups.definitions.branches import CONDITION, condition_text, lines_around
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate, verb_after
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
 from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, last_part
 from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question
-from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import is_set_in_shell
+from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import is_of_case, is_set_in_shell
 from sourcelight.engines.deepsearch.lookups.setting_defaults import default_constants
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine, find_value_lines
 from sourcelight.engines.deepsearch.lookups.value_lines.coverage import ValueFit, fit_line, verbs_in
@@ -28,16 +27,12 @@ from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind
 from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequest, loosened_requests, read_request
 from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
 
 _MAX_QUOTE = 160
 """Characters of a quoted text."""
 
 _MAX_NAME = 3
 """Words of the name of a default."""
-_OF_OPTIONS = re.compile(r"\bif\b\s*\(?\s*!?\s*(?:options|opts|config|settings|params|args)\s*\)?\s*\{?\s*$")
-"""A condition that there are options at all."""
-
 _ABOVE, _BELOW = 14, 30
 """Lines above and below a value that may have its texts."""
 
@@ -70,21 +65,10 @@ def _find_best(work: Work, request: ValueRequest, queries: list[str]) -> tuple[l
     best = _fits_of_best_value(fitting)
     matches = [line.match for line in lines if line.match is not None]
     is_set = bool(best) and best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)
-    is_set = is_set or (request.is_default and bool(best) and _is_under_condition(work.texts, best[0].line))
+    match = best[0].line.match if best else None
+    is_set = is_set or (request.is_default and match is not None and is_of_case(work.texts, match))
     is_other = is_set or _is_repeated(work.inquiry.words, request, best) or _misses_verb(request, lines, best)
     return lines, [] if is_other else best
-
-
-def _is_under_condition(texts: FileTexts, line: ValueLine) -> bool:
-    """Return whether a line sets a name in a case that isn't the absence of its value, which is no default."""
-    if line.match is None or line.match.binding.form != "assigned" or line.match.parameter_of is not None:
-        return False
-    lines = texts.lines(line.target, line.path)
-    if not condition_text(lines, line.line, line.path) or line.match.is_called_default:
-        return False
-    name = last_part(line.name).casefold()
-    heads = [text.casefold() for text in lines_around(lines, line.line) if CONDITION.match(text) is not None]
-    return any(not asks_whether_absent(text, name) and _OF_OPTIONS.search(text) is None for text in heads)
 
 
 def _find_constant(work: Work, request: ValueRequest, queries: list[str]) -> Finding | None:

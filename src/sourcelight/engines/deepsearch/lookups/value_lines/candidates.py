@@ -15,6 +15,7 @@ from sourcelight.engines.deepsearch.facts.searches import make_queries, run_sear
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, read_bindings
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import comments_about
+from sourcelight.engines.deepsearch.lookups.prose_values.names import OF_TESTS
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     BindingMatch,
@@ -39,7 +40,6 @@ from sourcelight.engines.search import Target
 
 _MAX_FILES, _MAX_LINES_OF_FILE, _MAX_CANDIDATES = 120, 300, 400
 _BELOW_COMMENT, _NEAR_LINES, _MAX_NAMES = 8, 10, 20
-_OF_TESTS = re.compile(r"__typetests__|(?:^|/)ci/|\.(?:tst|test-d)\.ts$|(?:^|/)(?:mocks?|__mocks__|stubs?)/")
 _MACRO = re.compile(r"\s*#\s*define\b")
 _MARKUP = re.compile(
     r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx|css|scss|proto|less|map|min\.js|tpl|j2)$",
@@ -146,7 +146,7 @@ def _is_read(path: str) -> bool:
     is_code = not is_data and language_of(path) not in NO_CODE and not _MARKUP.search(path)
     if path.endswith("CMakeLists.txt"):
         return rank_of(path).is_of_project
-    if _OF_TESTS.search(path) is not None:
+    if OF_TESTS.search(path) is not None:
         return False
     return (
         (is_data or is_code) and rank_of(path).is_of_project and not is_hidden_file(path) and not DOCUMENTS.search(path)

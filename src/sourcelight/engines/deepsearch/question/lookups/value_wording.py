@@ -160,7 +160,7 @@ _NAMED_ALONE = (
     _rewriting(rf"what(?: is|'s|s) (?:the )?(?P<name>{_OF_LISP})(?: set to)?", _SET_TO),
     _rewriting(rf"(?:what(?: is|'s|s| are)|how many(?: are)?) the {_UNITS} (?:of|in|for) {_THIS}", _SET_TO),
     _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? by default (?:in|inside|for|of) {_PLACE}", _DEFAULT_IN),
-    _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? by default", _DEFAULT_OF),
+    _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? {_UNGIVEN}", _DEFAULT_OF),
     _rewriting(rf"{_THIS} by default", _DEFAULT_OF),
     # "What is --port when it's not given?", "if I don't pass --port, what's used?".
     _rewriting(
