@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engines.deepsearch.asking import research
 from sourcelight.backends.embedded import open_engine
+from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger, FileEvidence
 from sourcelight.engines.deepsearch.explanations.question import weigh_denied
+from sourcelight.engines.deepsearch.research.evidence_lines import write_document, write_test
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
@@ -36,6 +40,13 @@ class Ferry:
         while self.weigh(cars) > LIMIT:
             cars.remove(max(cars, key=lambda car: car.weight))
         return cars
+
+    def moor(self, rope=2):
+        """moor(rope=2)
+
+        Tie the ferry to the quay.
+        """
+        return self.berth.tie(rope)
 
     def depart(self, cars):
         """Leave the berth with the cars on deck."""
@@ -101,6 +112,30 @@ def test_a_comment_above_constants_explains_the_function_that_it_names(river: Lo
 
 def test_a_document_without_the_subject_is_not_listed(river: LocalEngine) -> None:
     assert "A model of a ferry" not in research(river, "How does the tide close sluices?").text
+
+
+def test_a_call_at_the_beginning_of_a_docstring_describes_nothing(river: LocalEngine) -> None:
+    text = research(river, "How is the ferry moored to the quay?").text
+    assert text.split("1. ", 1)[1].startswith("`moor` in `src/ferry.py`: “Tie the ferry to the quay.”")
+
+
+@pytest.mark.parametrize(
+    ("text", "quotation"),
+    [
+        ("of the gate. Lift it by hand. A gate that is", "Lift it by hand."),
+        ("Lift the gate. Then wait for:", "Lift the gate. Then wait for:"),
+        ("lift the gate by hand", "lift the gate by hand"),
+    ],
+)
+def test_a_paragraph_is_quoted_without_halves_of_sentences(text: str, quotation: str) -> None:
+    document = FileEvidence("dam", "1" * 40, "guide.md", 4, 6, text, role="doc")
+    assert write_document(document, EvidenceLedger()) == f"- “{quotation}” [E1]"
+
+
+def test_a_helper_in_a_file_of_tests_is_no_test() -> None:
+    test = FileEvidence("dam", "1" * 40, "tests/gates.py", 4, 6, "", role="test", symbols=("_gate", "test_lift"))
+    assert write_test(test, EvidenceLedger()) == "Test: `test_lift` in `tests/gates.py` [E1]"
+    assert write_test(replace(test, symbols=("_gate",)), EvidenceLedger()) == "Test: `tests/gates.py` [E1]"
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,9 @@ _SECTION_TAG = re.compile(
 """The start of a section on parameters, results and the like, which doesn't describe the definition: `@param`,
 `<returns>`, `:raises`."""
 
+_NO_SUMMARY = re.compile(r"(?:https?://\S+|[\w.]+\([^()]*\)(?:\s*->.*)?)[.:]?")
+"""A first line that describes nothing: an address, or the call that it documents, `lift(gate, level=1)`."""
+
 # Documents.
 _RULE = re.compile(r"[=~^*\"'#+`|:-]{3,}.*")
 """A line below a title or between rows of a table: `=====`, `--- | ---`."""
@@ -235,7 +238,7 @@ def _lines_before_tags(block: Sequence[str]) -> Iterator[str]:
         text = _SUMMARY_TAG.sub("", text)
         if _SECTION_TAG.match(text) or (has_text and not text):
             return
-        if text:
+        if text and (has_text or not _NO_SUMMARY.fullmatch(text)):
             has_text = True
             yield text
 

@@ -36,6 +36,13 @@ _MAX_DESCRIPTION_CHARACTERS = 300
 _MAX_QUOTED_CHARACTERS = 400
 """Maximum characters of a sentence, or a paragraph of a document, that is quoted."""
 
+_CUT_START = re.compile(r"\A[a-z][^.!?]*[.!?]\s+(?=[A-Z`*])")
+_CUT_END = re.compile(r"(?<=[.!?])\s[^.!?]*[^.:!?\s)\"'`*]\Z")
+"""The rest of a sentence at the beginning, and a beginning of one at the end, beside a whole sentence."""
+
+_TEST_NAME = re.compile(r"test|spec|should|scenario|benchmark", re.IGNORECASE)
+"""A part of the names of tests: other names in their files are helpers and data."""
+
 _WHOLE = re.compile(r"[A-Z`*].*[.:!?]\W?", re.DOTALL)
 """A paragraph that was not cut at either end."""
 
@@ -140,7 +147,8 @@ def write_document(document: FileEvidence, ledger: EvidenceLedger) -> str:
     paragraph = paragraph_of(document)
     text = code(document.path)
     if paragraph:
-        text = f"“{inline(paragraph, _MAX_QUOTED_CHARACTERS)}”"
+        sentences = _CUT_END.sub("", _CUT_START.sub("", paragraph))
+        text = f"“{inline(sentences, _MAX_QUOTED_CHARACTERS)}”"
     return f"- {text} [{ledger.add(document)}]"
 
 
@@ -166,6 +174,6 @@ def write_unit(passages: Sequence[RelevantPassage], ledger: EvidenceLedger) -> s
 
 
 def write_test(test: FileEvidence, ledger: EvidenceLedger) -> str:
-    """Write a test: its name and its file."""
-    name = f"{code(test.symbols[0])} in " if test.symbols else ""
+    """Write a test: its name, if a definition there has that of a test, and its file."""
+    name = next((f"{code(symbol)} in " for symbol in test.symbols if _TEST_NAME.search(symbol)), "")
     return f"Test: {name}{code(test.path)} [{ledger.add(test)}]"
