@@ -30,6 +30,7 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "tests/chart/Chart.yaml": "name: x\n",
     "test/unit/a.spec.ts": "it('x')\n",
     "test/unit/b.spec.ts": "it('x')\n",
+    "test/unit/b.spec.ts.snap": "x\n",
     "test/unit/helper.ts": "x\n",
     "snap/a.snap": "x\n",
     "snap/b.snap": "x\n",
@@ -75,7 +76,7 @@ def reel(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "How many charts are in here?",
             "**2** directories have a `Chart.yaml`; 1 more is in directories of tests or examples",
         ),
-        ("how many .snap snapshots are there in total", "**2** files of `*.snap`"),
+        ("how many .snap snapshots are there in total", "**3** files of `*.snap`"),
         ("How many Kotlin files are checked in?", "**0** Kotlin files"),
         ("How many workflows are configured on GitHub Actions?", "**1** file in `.github/workflows/*.y*ml`"),
         ("How many Haskell modules live in hs?", "**2** Haskell files in `hs/`"),
@@ -83,7 +84,7 @@ def reel(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("How many versions have been tagged up to now?", "**1** tag"),
         ("How many source files are in hs?", "**2** files of programming languages in `hs/`"),
         ("How many Haskell files does hs contain?", "**2** Haskell files in `hs/`"),
-        ("How many spec files are in test/unit?", "**2** files in `test/unit/**/*.spec.*`"),
+        ("How many spec files are in test/unit?", "**2** files in `test/unit/**/*.spec.ts`"),
         ("how many releases have been tagged so far?", "**1** tag"),
         ("How many snap files sit in snap/?", "**2** files"),
         ("Which is the longest TypeScript file and how many lines does it have?", "`src/transports/http.d.ts`"),
@@ -101,6 +102,7 @@ def test_everyday_words_for_a_number(reel: LocalEngine, question: str, beginning
         "How many transports does the queue have?",
         "How many languages does it support?",
         "How many themes can be active at once?",
+        "How many languages are in crds/one.yaml?",  # which may list some
     ],
 )
 def test_what_no_directory_tells_has_no_number(reel: LocalEngine, question: str) -> None:

@@ -121,7 +121,7 @@ def _within_file_of_name(request: FactRequest, inquiry: ResearchRequest, paths: 
     return request
 
 
-def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each kind
+def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911, PLR0912 - one for each kind
     request = work.request
     if request.kind in {"who", "when"}:
         is_named = request.terms or request.paths or request.authors or request.messages or request.head
@@ -157,6 +157,9 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one 
 
     is_of_parts = counter is files.count_files and request.kind == "files" and bool(request.subject)
     fact = counter(work)
+    # "How many languages are in languages.json?" is about what the file lists, and not about its own language.
+    if counter is files.count_languages and request.paths and [number for _, number in fact.tables[0].rows] == [1]:
+        return None
     if is_of_parts:
         return count_parts(work, fact)
     if counter is definitions.count_definitions:

@@ -51,7 +51,17 @@ _CUSTOMS: Mapping[str, Sequence[str]] = {
     r"dockerfiles?(?: files?)?": ("Dockerfile", "Dockerfile.*", "*.Dockerfile", "*.dockerfile"),
     r"gemfiles": ("Gemfile", "*.gemfile"),
     r"makefiles(?: files?)?": ("Makefile", "GNUmakefile", "makefile"),
-    r"(?:rspec |jasmine |crystal )?spec files?": ("*_spec.*", "*.spec.*", "*Spec.*"),
+    r"(?:rspec |jasmine |crystal )?spec files?": (
+        *(
+            f"*_spec.{ending}"
+            for ending in ("rb", "lua", "cr", "js", "coffee", "sh", "exs", "moon", "vim", "nim", "rs")
+        ),
+        *(
+            f"*.spec.{ending}"
+            for ending in ("ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "vue", "coffee", "php")
+        ),
+        "*Spec.*",
+    ),
     r"(?:common )?test suites?": ("*_SUITE.erl",),
     r"opam packages?": ("*.opam",),
     r"(?:cabal|haskell) packages?": ("*.cabal",),

@@ -317,6 +317,8 @@ def _state(
     texts = work.texts
     best = scored[0]
     is_first = best.definition is not None and ranked_first is not None and ranked_first.name == best.definition.name
+    # `parse_block` is the place rather than `parse_block_end`, if a question has no word for the end.
+    is_first = is_first and not any(_is_shorter(item, best) for item in scored[1:])
     if best.definition is not None and is_first and best.share >= _MIN_DEFINITION and best.own_share >= _MIN_OWN:
         location = DefinitionLocation(best.file.target, best.file.path, best.definition)
         sentence = documentation_at(texts, location)
@@ -337,6 +339,13 @@ def _state(
     if len(locations) == 1 and question.noun == "any":
         return state_place(work, locations[0])
     return state_in_file(work, locations[:MAX_STATED]) if locations else None
+
+
+def _is_shorter(item: _Place, best: _Place) -> bool:
+    """Return whether a place has as much of a question as the best one, in a name that is the beginning of its name."""
+    is_equal = item.definition is not None and item.own_share >= best.own_share
+    name, words = words_of_name(item.name), words_of_name(best.name)
+    return is_equal and len(name) < len(words) and words[: len(name)] == name
 
 
 def _is_part(item: _Place, description: Description) -> bool:

@@ -124,8 +124,8 @@ def find_stated(work: Work, question: ValueQuestion, queries: list[str]) -> list
         lines = texts.lines(target, path)
         if not is_document and _is_code(texts, target, path, row["line_number"]):
             continue
-        if language_of(path) in _DATA and _KEY.match(row["line"]) is not None:
-            continue  # a key of data, which is about what is around it
+        if language_of(path) in _DATA and _is_value(row["line"]):
+            continue
 
         holders = texts.definitions_around(target, path, row["line_number"])
         around = " ".join(f"{holder.name} {holder.container}" for holder in holders)
@@ -160,9 +160,20 @@ def _is_code(texts: FileTexts, target: Target, path: str, number: int) -> bool:
 
 
 _DATA = frozenset({"YAML", "JSON", "JSON with Comments", "TOML", "INI", "XML"})
-_KEY = re.compile(r"\s*(?:-\s+)?[\"']?default[\"']?\s*[:=]", re.IGNORECASE)
+_KEY = re.compile(
+    r"\s*(?:-\s+)?[\"']?(?!(?:descriptions?|desc|help|docs?|documentation|comments?|notes?|summary|title)\b)[\w.-]{1,80}[\"']?"
+    r"\s*[:=](?=\s|$|[\"'])",
+    re.IGNORECASE,
+)
+"""A key of data, other than one of a text for people."""
 _MARK = re.compile(r"(?:^|\s)(?:#|//|/\*|\*|--|;|%)")
 """The beginning of a comment."""
+
+
+def _is_value(line: str) -> bool:
+    """Return whether what a line of data says of a default is a value of it: ``limit: default 5`` is no statement."""
+    match = next((statement for pattern in _STATED if (statement := pattern.search(line)) is not None), None)
+    return match is not None and _KEY.match(line) is not None and _MARK.search(line[: match.start()]) is None
 
 
 def _bare(value: str) -> str:
