@@ -72,7 +72,9 @@ class RankedName:
     def rivals(self, first: RankedName) -> bool:
         """Return whether its name has the words of the best file's or a further one, and its text is about as good."""
         score = self.file.score / first.file.score
-        has_same = score > _MAX_SCORE_OF_SAME and first.in_name <= self.in_name
+        # `builtin.jq` beside `builtin.c`: the ending alone tells them apart, which is no word of a question.
+        is_twin = _stem_of(self.file.path) == _stem_of(first.file.path)
+        has_same = (is_twin or score > _MAX_SCORE_OF_SAME) and first.in_name <= self.in_name
         return has_same or (score > _MAX_SCORE_OF_FURTHER and self.adds_to(first))
 
     def adds_to(self, other: RankedName) -> bool:
