@@ -402,3 +402,15 @@ def test_forms_are_read_in_linear_time(line: str) -> None:
         enclosing_function([(1, line), (2, f"  {line}")], 2, language)
 
     assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("line", "language"),
+    [
+        ("let ``is_safe rejects a slash`` () =", "F#"), ("fun `is_safe rejects a slash`() {", "Kotlin"),
+        ("func `is_safe rejects a slash`() {", "Swift"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_a_sentence_uses_no_word_of_it(line: str, language: str) -> None:
+    assert not has_reference(line, "is_safe", language)
+    assert has_reference("let a = is_safe x", "is_safe", language)

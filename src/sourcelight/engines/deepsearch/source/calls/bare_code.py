@@ -27,6 +27,10 @@ _TEXTS_BESIDE_PRIMES = re.compile(r"\"(?:[^\"\\]|\\.)*\"|(?<![\w')\]])'(?:[^'\\]
 _WITH_PRIMES = frozenset({
     "Haskell", "PureScript", "Elm", "OCaml", "F#", "Julia", "Clojure", "Common Lisp", "Emacs Lisp", "Scheme", "Racket",
 })  # fmt: skip
+_SENTENCES = re.compile(r"``[^`]*\s[^`]*``|`[^`]*\s[^`]*`")
+_WITH_SENTENCES = frozenset({"F#", "Kotlin", "Scala", "Swift"})
+"""Languages in which a name between back quotes may be a sentence: ``let ``isValid rejects a slash`` () =``."""
+
 _HASH_BRACES, _DOLLAR_BRACES = re.compile(r"#\{([^{}]*)\}"), re.compile(r"\$\{([^{}]*)\}")
 _IN_BRACKETS = r"\(((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+)\)"
 _CODE_IN_TEXTS: Mapping[str, re.Pattern[str]] = {
@@ -71,12 +75,14 @@ _COMMENTS: Mapping[str, str] = {
 
 
 def bare_code(line: str, language: str) -> str:
-    """Return the beginning of a line without its texts and comments."""
+    """Return the beginning of a line without its texts, names that are sentences, and comments."""
     texts = _texts_of(line, language)
     code_in_text = _CODE_IN_TEXTS.get(language)
     without_texts = texts.sub(
         '""' if code_in_text is None else lambda text: _code_within(text[0], code_in_text), line[:MAX_LINE]
     )
+    if language in _WITH_SENTENCES:
+        without_texts = _SENTENCES.sub('""', without_texts)
     return re.sub(_COMMENTS.get(language, _ANY_COMMENT), "", without_texts)
 
 
