@@ -400,3 +400,13 @@ def test_a_package_may_be_written_otherwise(engine_of_php: LocalEngine, question
 def engine_of_php(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     manifest = '{"name": "mill/mill", "require": {\n"weave/fast-shed": "^1.3",\n"weave/phpbobbin": "^2"}}\n'
     return _open(tmp_path_factory, "mill", {"composer.json": manifest, "src/Mill.php": "<?php\nclass Mill {}\n"})
+
+
+def test_a_sibling_says_no_yes_for_the_package_of_the_name(tmp_path_factory: pytest.TempPathFactory) -> None:
+    engine = _open(tmp_path_factory, "mill", {
+        "package.json": '{"name": "mill-root", "private": true}\n',
+        "packages/mill/package.json": '{"name": "mill", "dependencies": {\n"husk": "1"}}\n',
+        "packages/mill-view/package.json": '{"name": "mill-view", "dependencies": {\n"react": "19"}}\n',
+    })  # fmt: skip
+    assert lead_of(engine, "does mill depend on react").startswith("`packages/mill-view/package.json` lists `react`")
+    assert lead_of(engine, "does mill depend on husk").startswith("Yes: `packages/mill/package.json` lists `husk`")

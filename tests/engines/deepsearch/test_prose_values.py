@@ -182,6 +182,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "lib/sacks.dart": SACKS,
             "chute.go": FLAGS,
             "roles/web/defaults/main.yml": "web_keepalive_pause: 5 5\nweb_zone: default:10m\nweb_limit: default 5\n",
+            "src/Flags.php": "<?php\nclass Flags\n{\n    public const DEFAULT_SHED_FLAGS = ROOF\n        | WALL;\n}\n",
             "src/Option.php": "<?php\nclass Option\n{\n    public const OPTION_SHED_COLOR = 'shed_color';\n}\n",
             "src/Ftp.php": "<?php\n" + PORTS,
             "src/Sftp.php": "<?php\n" + SECURE_PORTS,
@@ -252,6 +253,7 @@ def test_the_only_value_with_all_words_is_stated(mill: LocalEngine, question: st
         ("What is the default length of a lever?", "is set to"),  # of a test
         ("What is the default timeout of a grinder?", "is set to"),  # no line says so of a grinder
         ("Why does a request time out?", "is set to"),
+        ("what are the default flags of a shed", "is set to `ROOF`"),  # half of it
         ("what's the default color of sheds", "is set to"),  # the key of an option
         ("Which function fills the progress bar?", "The default of"),
     ],

@@ -56,6 +56,7 @@ def test_the_only_path_with_all_words_is_meant(mill: LocalEngine, question: str,
         "Who added the sifting middleware?",
         "Who last changed the JSON decoder?",
         "Who wrote most of the decoder tests?",
+        "When was lib-sse added?",  # the parts of one name, apart
         "Who added the chart?",
         "Who wrote most of the sifter code?",  # a file and a directory belong together
     ],

@@ -260,6 +260,17 @@ def _is_for_work(match: PackageLine, manifests: Sequence[Manifest]) -> bool:
     return any(manifest.directory == directory and manifest.path.endswith(".gemspec") for manifest in manifests)
 
 
+def _is_of_sibling(work: Work, manifest: Manifest, manifests: Sequence[Manifest]) -> bool:
+    """Return whether a manifest is that of another package than the one with the repository's name, beside it.
+
+    What a sibling in a repository of several packages needs, that one may do without.
+    """
+    base = manifest.path.rpartition("/")[2]
+    own = [item for item in manifests if item.rank.is_of_project and is_own(work, item)]
+    has_own = any(item.path.rpartition("/")[2] == base and item.directory for item in own)
+    return has_own and bool(manifest.name) and not is_own(work, manifest)
+
+
 def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, manifests: Sequence[Manifest]) -> bool:
     """Return whether "Yes" answers exactly the question: not for what only tests or examples of it list."""
     if re.match(r"\W*(?:does|do|is|are|did)\b", work.inquiry.question, re.IGNORECASE) is None:
@@ -271,6 +282,8 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
         return False
     # "Is it pinned?" asks for neither of them.
     if question.asks == "version" and re.search(r"\b(?:which|what)\b", work.inquiry.question, re.IGNORECASE) is None:
+        return False
+    if not question.owner and _is_of_sibling(work, match.manifest, manifests):
         return False
     list_name = match.requirement.group
     is_of_versions = _VERSIONS_ALONE.search(list_name) is not None

@@ -209,6 +209,10 @@ def _paths_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word:
         # A name in small letters: "isstrongpassword".
         candidates = [path for path in candidates if _is_joined(path, words[0])]
 
+    # The parts of `mill-utils` are one name: `mill-core/src/utils.js` has both, and isn't called so.
+    joined = [re.sub(r"[-_.]+", "", word).lower().removesuffix("s") for word in words if re.search(r"\w[-_.]+\w", word)]
+    candidates = [path for path in candidates if all(name in _letters_of(path) for name in joined)]
+
     wants_folder = bool(_FOLDERS & set(stems))
     ranked: list[tuple[tuple[int, ...], str]] = []
     for path in candidates:
@@ -226,6 +230,10 @@ def _paths_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word:
     names = {_without_ending(path) for _, path in ranked if path != fitting[0]}
     is_only = len(fitting) == 1 and _without_ending(fitting[0]) not in names
     return fitting if is_only else []
+
+
+def _letters_of(path: str) -> str:
+    return re.sub(r"[^a-z\d]+", "", path.lower())
 
 
 def _without_ending(path: str) -> str:

@@ -307,12 +307,18 @@ def _form_of(lines: Sequence[str], number: int, path: str, sign: str, position: 
     return "fallback" if is_taken_apart else "assigned"
 
 
+_OPERATOR = re.compile(r"\s+(?:\|\|?|&&?|\?\?|<<|[-+*/.]\s)")
+"""The beginning of a line that goes on with an expression above."""
+
+
 def _read(
     lines: Sequence[str], number: int, path: str, name: str, form: str, column: int, end: int, stops: str
 ) -> Iterator[Binding]:
     """Yield the binding whose value begins in a column, if it is a value that can be read."""
     expression = read_expression(lines, number - 1, end, path, stops, ends_with_line=True)
-    if expression is None:
+    # Half of a value is none: `FLAGS = ONE`, with `| TWO;` below.
+    below = "" if expression is None else "".join(lines[expression.line + 1 : expression.line + 2])
+    if expression is None or (not expression.end and _OPERATOR.match(below) is not None):
         return
 
     value = in_one_line(expression.text.rstrip(",;"))
