@@ -266,8 +266,8 @@ def _is_of_sibling(work: Work, manifest: Manifest, manifests: Sequence[Manifest]
     What a sibling in a repository of several packages needs, that one may do without.
     """
     base = manifest.path.rpartition("/")[2]
-    own = [item for item in manifests if item.rank.is_of_project and is_own(work, item)]
-    has_own = any(item.path.rpartition("/")[2] == base and item.directory for item in own)
+    namesakes = [item for item in manifests if item.rank.is_of_project and is_own(work, item)]
+    has_own = any(item.path.rpartition("/")[2] == base and item.directory for item in namesakes)
     return has_own and bool(manifest.name) and not is_own(work, manifest)
 
 

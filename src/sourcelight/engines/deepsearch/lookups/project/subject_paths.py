@@ -210,8 +210,10 @@ def _paths_of_words(subject: str, candidates: Iterable[str], *, may_be_one_word:
         candidates = [path for path in candidates if _is_joined(path, words[0])]
 
     # The parts of `mill-utils` are one name: `mill-core/src/utils.js` has both, and isn't called so.
-    joined = [re.sub(r"[-_.]+", "", word).lower().removesuffix("s") for word in words if re.search(r"\w[-_.]+\w", word)]
-    candidates = [path for path in candidates if all(name in _letters_of(path) for name in joined)]
+    compounds = [
+        re.sub(r"[-_.]+", "", word).lower().removesuffix("s") for word in words if re.search(r"\w[-_.]+\w", word)
+    ]
+    candidates = [path for path in candidates if all(name in _letters_of(path) for name in compounds)]
 
     wants_folder = bool(_FOLDERS & set(stems))
     ranked: list[tuple[tuple[int, ...], str]] = []

@@ -292,9 +292,27 @@ def _is_possible(request: ValueRequest, line: ValueLine, *, is_named: bool) -> b
     is_counted = request.kind == "time" and not _COUNTED.isdisjoint(parts) and TIME_WORDS.isdisjoint(parts)
     if not is_named and is_counted and _WITH_TIME.search(line.value) is None and _REPEATED.isdisjoint(parts):
         return False
-    if not is_named and (not is_of_measure(request, parts) or (_STATES & parts) - {*request.words, *request.optional}):
+    has_measure = is_of_measure(request, parts) and _has_bound(request, line)
+    if not is_named and (not has_measure or (_STATES & parts) - {*request.words, *request.optional}):
         return False
     return is_of_kind(request.kind, line.value)
+
+
+_BOUND_WORDS = {
+    "max": re.compile(
+        r"max|limit|(?:^|[^a-z])cap(?:$|[^a-z])|most|largest|biggest|longest|highest|upper|up to|ceiling|no more|exceed"
+        r"|threshold",
+        re.IGNORECASE,
+    ),
+    "min": re.compile(r"min|least|smallest|shortest|lowest|lower|floor|no less|threshold", re.IGNORECASE),
+}  # fmt: skip
+"""Words that call a value a greatest or least one, in its name or around it."""
+
+
+def _has_bound(request: ValueRequest, line: ValueLine) -> bool:
+    """Return whether a line calls its value a bound, if a question asks for one; any number is a size."""
+    texts = f"{line.name} {line.text} {line.keys} {line.documentation}"
+    return not request.bound or _BOUND_WORDS[request.bound].search(texts) is not None
 
 
 def _is_of_anything(line: ValueLine) -> bool:
