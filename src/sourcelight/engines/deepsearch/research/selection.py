@@ -34,8 +34,8 @@ from sourcelight.engines.deepsearch.explanations.question import weigh_denied
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import absent_words, without_modifiers
-from sourcelight.engines.deepsearch.lookups.described_places.best_file import find_best_file, find_named_lead
-from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
+from sourcelight.engines.deepsearch.lookups.described_places.best_file import find_best_file, read_place_files
+from sourcelight.engines.deepsearch.lookups.described_places.wording import read_place_question
 from sourcelight.engines.deepsearch.passages.entries import state_entry
 from sourcelight.engines.deepsearch.places.choice import find_places
 from sourcelight.engines.deepsearch.question import QuestionIntents, key_words
@@ -109,7 +109,11 @@ def select_evidence(
     weights = _weights(question, ranking) if asks_place else weigh_denied(_weights(question, ranking), question.text)
     best_files = read_best_files(texts, ranking, weights, best_chunks, explained.sentences)
     candidates = rank_lines(best_files)
-    best_lines = select_lines(_order(work, place_question if asks_place else None, ranking, candidates))
+    place_files = None if place_question is None else read_place_files(work, place_question, ranking)
+    in_order = (
+        best_file_first(candidates, None if place_files is None else place_files.first) if asks_place else candidates
+    )
+    best_lines = select_lines(in_order)
     relevant = describe_lines(texts, ranking, weights, best_lines)
 
     max_quotes = _QUOTES_BESIDE_HISTORY if past.commits else QUOTES
@@ -132,11 +136,11 @@ def select_evidence(
         relevant = _with_document(relevant, passages, key_words(question, _rarest(ranking)))
 
     relevant = add_sentences(relevant, explained)
-    stated = explained.stated
-    if stated is None:
-        stated = state_entry(work) if place_question is None else find_best_file(
-            work, place_question, ranking, candidates, best_files
-        )  # fmt: skip
+    stated = (
+        explained.stated
+        or (None if place_files is None else find_best_file(work, place_files, candidates, best_files))
+        or (state_entry(work) if place_question is None else None)
+    )
 
     # Lines that the question points at are an answer, whatever the ranking says.
     lines = find_places(work, question, ranking.idf)
@@ -174,15 +178,6 @@ def select_evidence(
         uses = _find_uses(defined[0], inquiry, texts, work.emit)
 
     return replace(findings, tests=tests, docs=docs, overviews=overviews, uses=uses)
-
-
-def _order(
-    work: Work, question: PlaceQuestion | None, ranking: Ranking, candidates: Sequence[RankedLines]
-) -> Sequence[RankedLines]:
-    """Return candidates with the best one of the file that a question for a place seeks before all others."""
-    if question is None:
-        return candidates
-    return best_file_first(candidates, find_named_lead(work, question, ranking))
 
 
 def _is_program(path: str) -> bool:

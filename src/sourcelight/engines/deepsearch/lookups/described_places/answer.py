@@ -28,9 +28,9 @@ from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     Description,
     read_description,
+    words_of_file,
     words_of_name,
 )
-from sourcelight.engines.deepsearch.lookups.described_places.file_names import words_of_file
 from sourcelight.engines.deepsearch.lookups.described_places.sentences import state_beginning
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
 from sourcelight.engines.deepsearch.markdown import inline

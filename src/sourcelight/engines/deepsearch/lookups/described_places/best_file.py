@@ -28,15 +28,16 @@ from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     Description,
     read_description,
+    words_of_file,
     words_of_name,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.file_names import (
     NEGATED,
+    RankedName,
     answering_files,
     first_by_name,
     is_named,
     read_names,
-    words_of_file,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.sentences import (
     MAX_STATED,
@@ -104,64 +105,6 @@ class _Place:
     def name(self) -> str:
         """The name of the definition; empty for the file."""
         return "" if self.definition is None else self.definition.name
-
-
-def find_best_file(
-    work: Work, question: PlaceQuestion, ranking: Ranking, candidates: Sequence[RankedLines],
-    files: Sequence[ScoredFile],
-) -> Finding | None:  # fmt: skip
-    """State the best file of a ranking as the place that a question describes; None unless it is far the best.
-
-    Parameters
-    ----------
-    work
-        The request under way.
-    question
-        The question.
-    ranking
-        The ranking of all files.
-    candidates
-        The definitions and lines of the best files, best first.
-    files
-        The best files.
-    """
-    description = None if question.asks_callers else _describe(work, question)
-    ranked = answering_files(ranking)
-    paths = {file.path for file in ranked}
-    visible = [file for file in files if file.path in paths]
-    if description is None or not ranked or ranked[0].score <= 0.0 or not visible or visible[0].path != ranked[0].path:
-        return None
-
-    lead = 1.0 - ranked[1].score / ranked[0].score if len(ranked) > 1 else 1.0
-    measure = _WordWeights(description, _weigh(description, ranking.idf))
-    names = read_names(ranked, description, measure.weights, work.inquiry.pins.name_words)
-    if first_by_name(names) is not None:
-        return None
-    definitions = [_stateable_definitions(file, candidates) for file in visible]
-    scored = sorted(_score_all(work.texts, visible, definitions, measure), key=lambda item: item.order)
-    of_file = [item for item in scored if item.file is visible[0]]
-    fitting = [item for item in of_file if _fits(item, question)]
-    if question.noun == "type":
-        fitting = [item for item in fitting if not _is_part(item, description)]
-    rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
-    ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
-    is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
-    finding = _state(work, question, measure, fitting, ranked_first) if is_clear else None
-    if finding is None and candidates[0].file is visible[0]:
-        finding = _state_spelled(work, question, measure, of_file, candidates[0])
-    if finding is None and is_named(names, lead, question.text + question.clause, description):
-        lines = next(item for item in candidates if item.file is visible[0])
-        finding = _state_named(work, question, description, of_file, lines)
-    return finding
-
-
-def find_named_lead(work: Work, question: PlaceQuestion, ranking: Ranking) -> RankedFile | None:
-    """Return the file that comes first for its name, else the best one that may be a place; None for none."""
-    description, ranked = _describe(work, question), answering_files(ranking)
-    if description is None or not ranked:
-        return None
-    weights = _weigh(description, ranking.idf)
-    return first_by_name(read_names(ranked, description, weights, work.inquiry.pins.name_words)) or ranked[0]
 
 
 def _is_clear(share: float, rival: float, lead: float, words: int) -> bool:
@@ -240,6 +183,90 @@ class _WordWeights:
         for text in texts:
             covered |= self.description.coverage(text, weak=False)
         return sum(self.weights[index] for index in covered) / sum(self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceFiles:
+    """The files of a ranking that may be the place that a question describes.
+
+    Attributes
+    ----------
+    question
+        The question.
+    measure
+        What it describes, with the weights of its words.
+    ranked
+        The files, best first; at least one.
+    names
+        The names of the best ones.
+    by_name
+        The file that comes first for its name; None if the best one does.
+    """
+
+    question: PlaceQuestion
+    measure: _WordWeights
+    ranked: Sequence[RankedFile]
+    names: Sequence[RankedName]
+    by_name: RankedFile | None
+
+    @property
+    def first(self) -> RankedFile:
+        """The file that comes first for its name, else the best one."""
+        return self.by_name or self.ranked[0]
+
+
+def read_place_files(work: Work, question: PlaceQuestion, ranking: Ranking) -> PlaceFiles | None:
+    """Read the files of a ranking for a question for a place; None for a question for callers, and without a file."""
+    description = None if question.asks_callers else _describe(work, question)
+    ranked = answering_files(ranking)
+    if description is None or not ranked:
+        return None
+    measure = _WordWeights(description, _weigh(description, ranking.idf))
+    names = read_names(ranked, description, measure.weights, work.inquiry.pins.name_words)
+    return PlaceFiles(question, measure, ranked, names, first_by_name(names))
+
+
+def find_best_file(
+    work: Work, place_files: PlaceFiles, candidates: Sequence[RankedLines], files: Sequence[ScoredFile]
+) -> Finding | None:
+    """State the best file of a ranking as the place that a question describes; None unless it is far the best.
+
+    Parameters
+    ----------
+    work
+        The request under way.
+    place_files
+        The question, and the files that may be the place.
+    candidates
+        The definitions and lines of the best files, best first.
+    files
+        The best files.
+    """
+    question, measure, ranked = place_files.question, place_files.measure, place_files.ranked
+    paths = {file.path for file in ranked}
+    visible = [file for file in files if file.path in paths]
+    is_first = bool(visible) and visible[0].path == ranked[0].path
+    if ranked[0].score <= 0.0 or not is_first or place_files.by_name is not None:
+        return None
+
+    lead = 1.0 - ranked[1].score / ranked[0].score if len(ranked) > 1 else 1.0
+    description = measure.description
+    definitions = [_stateable_definitions(file, candidates) for file in visible]
+    scored = sorted(_score_all(work.texts, visible, definitions, measure), key=lambda item: item.order)
+    of_file = [item for item in scored if item.file is visible[0]]
+    fitting = [item for item in of_file if _fits(item, question)]
+    if question.noun == "type":
+        fitting = [item for item in fitting if not _is_part(item, description)]
+    rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
+    ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
+    is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
+    finding = _state(work, question, measure, fitting, ranked_first) if is_clear else None
+    if finding is None and candidates[0].file is visible[0]:
+        finding = _state_spelled(work, question, measure, of_file, candidates[0])
+    if finding is None and is_named(place_files.names, lead, question.text + question.clause, description):
+        lines = next(item for item in candidates if item.file is visible[0])
+        finding = _state_named(work, question, description, of_file, lines)
+    return finding
 
 
 def _score_all(

@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.facts.searches import find_rows, make_querie
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, reader_of
 from sourcelight.engines.deepsearch.lookups.definitions.documentation import summary_of
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
-from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, words_of_name
+from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, words_of_file, words_of_name
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.comments import has_prose_marks, prose_lines
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS, lines_of_code
@@ -296,14 +296,13 @@ def find_named_files(work: Work, description: Description, noun: str) -> list[Pl
             or (noun == "script" and not language)
         ):
             continue
-        folder, _, base = path.rpartition("/")
-        words = words_of_name(base.rpartition(".")[0] or base)
+        folder, words = words_of_name(path.rpartition("/")[0]), words_of_file(path)
         by_name = description.coverage(words)
-        by_folder = description.coverage(words_of_name(folder), weak=False)
+        by_folder = description.coverage(folder, weak=False)
         if not by_name and not by_folder:
             continue
         extra = description.extra_words(words)
-        by_path = description.coverage([*words, *words_of_name(folder)], weak=False)
+        by_path = description.coverage([*words, *folder], weak=False)
         candidate = PlaceCandidate(target, path, by_name, by_folder, frozenset(), extra, by_path=by_path)
         (candidates if by_name else by_folder_alone).append(candidate)
 

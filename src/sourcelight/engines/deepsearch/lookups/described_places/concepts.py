@@ -249,3 +249,9 @@ def _pairs(raw: Sequence[str], words: Sequence[str]) -> Iterable[tuple[str, froz
 def words_of_name(name: str) -> list[str]:
     """Return the words of a name in lower case."""
     return parts_of(with_tilde(name))
+
+
+def words_of_file(path: str) -> list[str]:
+    """Return the words of a file's name, without those of its directories and its extension."""
+    base = path.rpartition("/")[2]
+    return words_of_name(base.rpartition(".")[0] or base)

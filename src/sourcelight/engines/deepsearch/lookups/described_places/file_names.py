@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, words_of_name
+from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, words_of_file, words_of_name
 from sourcelight.engines.search.ranking import RankedFile, Ranking
 
 _MAX_FILES = 8
@@ -101,7 +101,7 @@ def _stem_of(path: str) -> str:
 
 def is_answer(path: str) -> bool:
     """Return whether a file may be the place: not a test, an example, or declarations of what another file has."""
-    return rank_of(path) <= 1 and not is_type_stub(path)
+    return rank_of(path).is_of_project and not is_type_stub(path)
 
 
 def read_names(
@@ -117,12 +117,6 @@ def read_names(
         share = sum(weights[index] for index in in_name) / sum(weights)
         names.append(RankedName(file, in_name, in_folder, extra, share))
     return names
-
-
-def words_of_file(path: str) -> list[str]:
-    """Return the words of a file's name, without those of its directories and its extension."""
-    base = path.rpartition("/")[2]
-    return words_of_name(base.rpartition(".")[0] or base)
 
 
 def is_named(names: Sequence[RankedName], lead: float, text: str, description: Description) -> bool:
