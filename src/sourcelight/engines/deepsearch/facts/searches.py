@@ -103,6 +103,11 @@ class SearchRows:
     is_cut: bool = False
 
     @property
+    def reads_all(self) -> bool:
+        """Whether every file that can be read was searched."""
+        return not self.notes or self.lacks_only_files
+
+    @property
     def lines(self) -> list[dict[str, Any]]:
         """The rows that are lines of files."""
         return [row for row in self.rows if row["type"] == "content"]

@@ -16,7 +16,6 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import (
-    SearchRows,
     find_rows,
     has_row,
     join_queries,
@@ -64,7 +63,7 @@ def find_absent_compound(work: Work) -> Finding | None:
     queries = make_queries(work, f"case:no type:file /{spelling}/")
     content = find_rows(work, queries, max_rows=0)
     paths = find_rows(work, make_queries(work, f"type:path /{spelling}/"))
-    if content.lines or paths.rows or not _is_whole(content) or not _is_whole(paths):
+    if content.lines or paths.rows or not all(result.reads_all and not result.is_cut for result in (content, paths)):
         return None
     if _stand_together(work, name.split(), roots) or _may_be_defined(work, roots) or _has_synonym(work, roots):
         return None
@@ -85,10 +84,6 @@ def find_absent_compound(work: Work) -> Finding | None:
         queries=[join_queries(queries)],
         is_negative=True,
     )
-
-
-def _is_whole(result: SearchRows) -> bool:
-    return not result.is_cut and (not result.notes or result.lacks_only_files)
 
 
 def _stand_together(work: Work, words: Iterable[str], roots: Iterable[str]) -> bool:

@@ -18,7 +18,6 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import (
-    SearchRows,
     find_rows,
     has_row,
     join_queries,
@@ -103,7 +102,7 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     queries = make_queries(work, f"case:no type:file /{pattern}/")
     content = find_rows(work, queries, max_rows=_MAX_MENTIONS)
     is_word = subject.islower() and subject.isalpha()
-    if content.is_cut or not _is_whole(content) or _has_related(work, subject, is_word=is_word):
+    if content.is_cut or not content.reads_all or _has_related(work, subject, is_word=is_word):
         return None
     if is_word and _has_root(work, subject, in_documents=not content.lines):
         return None
@@ -115,7 +114,7 @@ def _find_mentions_of(work: Work, subject: str) -> Finding | None:
     # A file of this name is an answer.
     paths = find_rows(work, make_queries(work, f"type:path /{pattern}/"))
     is_answered = bool(paths.rows) or mentions.are_listed or mentions.are_affirmed
-    if is_answered or not _is_whole(paths) or rows_of_code(work, mentions.in_code):
+    if is_answered or not paths.reads_all or rows_of_code(work, mentions.in_code):
         return None
 
     best = next((row for row in mentions.in_order if not is_hidden_file(row["path"])), None)
@@ -233,10 +232,6 @@ def _pattern_of(subject: str) -> str:
     """Return a pattern for a name in each way of writing: PSR-15 may be psr15."""
     parts = [part for part in re.split(r"[-_./ ]+", subject) if part]
     return r"[-_.\/ ]?".join(escape_regexp(part) for part in parts)
-
-
-def _is_whole(result: SearchRows) -> bool:
-    return not result.notes or result.lacks_only_files
 
 
 def _is_text(path: str) -> bool:

@@ -48,8 +48,9 @@ def find_absent_option(work: Work) -> Finding | None:
     spelling = _SEPARATOR.join(parts)
     queries = make_queries(work, f"case:no type:file /{spelling}/")
     content = find_rows(work, queries, max_rows=_MAX_LINES)
-    is_whole = not content.is_cut and (not content.notes or content.lacks_only_files)
-    if not is_whole or any(_may_declare(row, spelling) for row in content.lines):
+    forms = _declarations(spelling)
+    is_whole = content.reads_all and not content.is_cut
+    if not is_whole or any(_may_declare(row, forms) for row in content.lines):
         return None
 
     word = re.compile(rf"(?<!\w){spelling}(?!\w)", re.IGNORECASE)
@@ -81,17 +82,17 @@ def find_absent_option(work: Work) -> Finding | None:
     )
 
 
-def _may_declare(row: Mapping[str, Any], spelling: str) -> bool:
+def _may_declare(row: Mapping[str, Any], forms: Sequence[re.Pattern[str]]) -> bool:
     """Return whether a line has an option, or may declare it without its dashes."""
-    line, forms = row["line"] or "", _declarations(spelling)
+    line = row["line"] or ""
     forms = forms[:1] if _OF_TOOLS.search(row["path"]) is not None else forms
-    return len(line) > _MAX_LINE_CHARACTERS or any(re.search(form, line, re.IGNORECASE) for form in forms)
+    return len(line) > _MAX_LINE_CHARACTERS or any(form.search(line) for form in forms)
 
 
-def _declarations(spelling: str) -> tuple[str, ...]:
+def _declarations(spelling: str) -> tuple[re.Pattern[str], ...]:
     """Write regular expressions for the ways in which languages write an option, as it is typed first."""
     name = rf"(?:\[?no{_SEPARATOR}\]?)?{spelling}"
-    return (
+    forms = (
         rf"(?<![\w-])(?:\\?-){{1,2}}{name}(?![\w-])",  # --dry-run, \-\-dry\-run, --[no-]dry-run
         rf"[\"'`]{name}(?!\w)",  # "dry-run", 'dry-run!'
         rf"(?<![\w:]):{name}(?!\w)",  # :dry_run
@@ -99,6 +100,7 @@ def _declarations(spelling: str) -> tuple[str, ...]:
         rf"{_HOLDER}(?:\(\))?(?:\.|_|-|->|::|\[[\"'])?{name}(?![a-z])",  # args.dry_run, optDryRun
         rf"(?<![a-z]){name}[_-]?{_HOLDER}",  # dryRunFlag
     )
+    return tuple(re.compile(form, re.IGNORECASE) for form in forms)
 
 
 def _nearest_option(work: Work, option: str) -> str:

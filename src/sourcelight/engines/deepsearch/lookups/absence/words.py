@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import SearchRows, find_rows, make_queries
+from sourcelight.engines.deepsearch.facts.searches import find_rows, make_queries
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
 from sourcelight.engines.deepsearch.question.lookups.existence_wording import DESCRIBING, GENERIC
@@ -131,7 +131,7 @@ def _is_absent_phrase(work: Work, phrase: str) -> bool:
     pattern = "[-_. ]?".join(escape_regexp(part) for part in parts)
     for query in (f"case:no type:file /{pattern}/", f"type:path /{pattern}/"):
         result = find_rows(work, make_queries(work, query))
-        if result.rows or not _is_searched(result):
+        if result.rows or not result.reads_all:
             return False
 
     # Some files have them on two lines, or with other signs between them.
@@ -198,21 +198,16 @@ def _is_sought(word: str, question: str) -> bool:
 def _is_absent(work: Work, word: str) -> bool:
     """Return whether complete searches find a word in no line, no path and no author's name."""
     content = find_rows(work, make_queries(work, f"case:no type:file /{escape_regexp(word)}/"))
-    if content.lines or not _is_searched(content):
+    if content.lines or not content.reads_all:
         return False
 
     paths = find_rows(work, make_queries(work, f"type:path /{escape_regexp(word)}/"))
-    if paths.rows or not _is_searched(paths):
+    if paths.rows or not paths.reads_all:
         return False
 
     # XQuery is no spelling of query: a name has the letters that it has.
     is_other_spelling = not is_name_in(word, work.inquiry.question) and bool(nearest_spelling(work, word))
     return not is_other_spelling and not _is_of_author(work, word)
-
-
-def _is_searched(result: SearchRows) -> bool:
-    """Return whether a search read all files that can be read: the sentence is about searched files."""
-    return not result.notes or result.lacks_only_files
 
 
 def _is_of_author(work: Work, word: str) -> bool:
