@@ -56,9 +56,8 @@ class _Tables:
         self.has_columns_of_lines = bool(line_values(corpus, NO_ROWS))
 
 
-def _make_tables(corpus: Corpus) -> _Tables:
-    tables = corpus.few_tables = _Tables(corpus)
-    return tables
+def _tables_of(corpus: Corpus) -> _Tables:
+    return corpus.remember("few lines", lambda: _Tables(corpus))
 
 
 def few_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers) -> Spans | None:
@@ -70,20 +69,20 @@ def few_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers) -> S
     if text is None or pattern.multi_line or len(units) > MAX_UNITS or not corpus.buffers.is_complete:
         return None
 
-    tables: _Tables = corpus.few_tables or _make_tables(corpus)
+    tables = _tables_of(corpus)
     width = len(text)
     unit_start, unit_end = tables.unit_start, tables.unit_end
     starts: list[int] = []
     add = starts.append
     shard_end = base = -1
     for unit in units.tolist():
-        start, end = unit_start[unit], unit_end[unit] - base
+        start = unit_start[unit]
         if start >= shard_end:
             shard_index = bisect_right(tables.byte_base, start) - 1
             base, shard_end = tables.byte_base[shard_index], tables.byte_base[shard_index + 1]
-            end = unit_end[unit] - base
             find = stringzilla.Str(corpus.buffers.views[shard_index]).find
         # A unit holds whole lines, so that no text begins in one and ends in another.
+        end = unit_end[unit] - base
         position = find(text, start - base, end)
         while position >= 0:
             add(position + base)
@@ -111,7 +110,7 @@ def few_matches(
     lists = corpus.made_path_lists
     if lists is None or not len(spans):
         return None
-    tables: _Tables = corpus.few_tables or _make_tables(corpus)
+    tables = _tables_of(corpus)
     rows_by_document = None if tables.has_columns_of_lines else _rows_by_document(corpus, tables, spans)
     if rows_by_document is None:
         return None

@@ -240,9 +240,8 @@ class Corpus(Memo):
         self.mapped = MappedFiles([*files, *(shard.file for shard in shards if not isinstance(shard, LooseShard))])
         self._path_list_requests = 0
 
-        # Set by symbol search, so that the definitions live as long as their corpus, and by searches of a few units.
+        # Set by symbol search, so that the definitions live as long as their corpus.
         self.symbol_corpus: Any = None
-        self.few_tables: Any = None
 
     @functools.cached_property
     def line_base(self) -> Int64Array:

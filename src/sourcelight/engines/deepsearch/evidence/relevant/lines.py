@@ -9,7 +9,7 @@ its best chunk that have most of the question.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -130,7 +130,7 @@ def _candidates_of(file: ScoredFile) -> list[RankedLines]:
         candidate
         for definition in file.definitions
         if not is_lesser(file.lines, definition)
-        for candidate in _definition_candidates(file, definition, overview)
+        and (candidate := _definition_candidate(file, definition, overview)) is not None
     ]
     if not candidates or not (has_definition_there or overview):
         candidates.append(_window_candidate(file, best_chunk))
@@ -156,10 +156,10 @@ def _read_overview(file: ScoredFile, chunk: RankedChunk) -> _Overview | None:
     return None
 
 
-def _definition_candidates(
+def _definition_candidate(
     file: ScoredFile, definition: Definition, overview: _Overview | None
-) -> Iterator[RankedLines]:  # fmt: skip
-    """Yield a definition with the comment above it, and with its overview, if they have a term of the question."""
+) -> RankedLines | None:  # fmt: skip
+    """Return a definition with the comment above it, and with its overview; None if they have no term of a question."""
     begin_line = comment_start(file.lines, definition.begin_line - 1) + 1
     lines = file.own_lines(definition, begin_line)
     rank_score = file.rank_score(begin_line, definition.end_line)
@@ -172,9 +172,8 @@ def _definition_candidates(
 
     counts = file.count_terms(lines)
     if not counts:
-        return
+        return None
 
-    chunk = _best_chunk_at(file.chunks, definition.line)
     score = (
         _NAME_WEIGHT * _score_name(file, definition)
         + _BODY_WEIGHT * _score_body(file, counts, len(lines))
@@ -187,7 +186,8 @@ def _definition_candidates(
         score *= _STUB_FACTOR
 
     score += _FILE_WEIGHT * file.score
-    yield RankedLines(file, begin_line, definition.end_line, score, chunk or file.chunks[0], definition, overview_lines)
+    chunk = _best_chunk_at(file.chunks, definition.line) or file.chunks[0]
+    return RankedLines(file, begin_line, definition.end_line, score, chunk, definition, overview_lines)
 
 
 def _best_chunk_at(chunks: Sequence[RankedChunk], line: int) -> RankedChunk | None:
