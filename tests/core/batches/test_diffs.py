@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.core.batches.diff_text import (
-    DiffLine,
-    FileHeader,
-    read_diff,
-    strip_fence,
-    write_diff,
-)
+from sourcelight.core.batches.diff_text import DiffLine, FileHeader, read_diff, strip_fence, write_diff
 from sourcelight.core.batches.git_names import needs_quotes, quote_name, unquote_name
 
 ODD = st.text(alphabet=st.sampled_from('-+ @"\\\n\t\r`/ab1,\x01é\ufffd#:,'), min_size=1, max_size=8)

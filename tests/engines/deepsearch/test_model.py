@@ -325,14 +325,7 @@ def test_a_run_that_ends_inside_a_call_of_a_tool_has_a_last_word() -> None:
     """The library takes no further word after a call without its answer; what was read before is not lost for it."""
     from pydantic_ai import Agent
     from pydantic_ai.exceptions import UserError
-    from pydantic_ai.messages import (
-        ModelRequest,
-        ModelResponse,
-        TextPart,
-        ToolCallPart,
-        ToolReturnPart,
-        UserPromptPart,
-    )
+    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
     from pydantic_ai.models.test import TestModel
 
     agent = Agent(TestModel(custom_output_text="Said."))

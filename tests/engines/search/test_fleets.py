@@ -20,14 +20,7 @@ from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import BufferList
-from sourcelight.engines.search import (
-    FileFilter,
-    FileTerm,
-    LanguageFilter,
-    SearchOptions,
-    Target,
-    TextQuery,
-)
+from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, SearchOptions, Target, TextQuery
 from sourcelight.engines.search.index import document_buffer, fleet_tables, shard
 from sourcelight.engines.search.model import BatchLimits, GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, open_targets

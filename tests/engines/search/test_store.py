@@ -15,15 +15,7 @@ from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import (
-    FileTerm,
-    IndexStore,
-    SearchOptions,
-    Target,
-    TextQuery,
-    updates,
-    worker,
-)
+from sourcelight.engines.search import FileTerm, IndexStore, SearchOptions, Target, TextQuery, updates, worker
 from sourcelight.repos import Catalog, RepositoryKey
 from sourcelight.testing import RepositoryBuilder
 

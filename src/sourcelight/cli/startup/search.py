@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sourcelight.cli.matches.notices import say_alerts, say_end, say_unsearched
 from sourcelight.cli.matches.printer import MatchPrinter, wants_color
-from sourcelight.cli.output import (
-    DONE,
-    StatusLine,
-    binary_output,
-    open_output,
-    print_table,
-    say,
-    say_client_warnings,
-)
+from sourcelight.cli.output import DONE, StatusLine, binary_output, open_output, print_table, say, say_client_warnings
 from sourcelight.cli.startup.background_index import IndexTime, finish_index, index_time
 from sourcelight.core.errors import NoRepositories, SearchFailed
 from sourcelight.core.markup.counts import count_of

@@ -9,13 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.core.patterns.formula import (
-    FOLD_HAZARDS,
-    RequiredText,
-    RequiredTree,
-    lower_ascii,
-    satisfies,
-)
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, RequiredText, RequiredTree, lower_ascii, satisfies
 
 if TYPE_CHECKING:
     from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern

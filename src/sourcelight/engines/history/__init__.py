@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sourcelight.engines.history.history import Blocks, Changes, Commits, History, Identities
-    from sourcelight.engines.history.model import (
-        ALL_REFS,
-        HEAD_ONLY,
-        HistoryProgress,
-        HistoryReport,
-        HistoryStore,
-    )
+    from sourcelight.engines.history.model import ALL_REFS, HEAD_ONLY, HistoryProgress, HistoryReport, HistoryStore
     from sourcelight.engines.history.store.store import LocalHistoryStore
 
 __all__ = [

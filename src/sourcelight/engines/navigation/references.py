@@ -11,12 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation import named
-from sourcelight.engines.navigation.definitions import (
-    occurrences_in,
-    queried_occurrences,
-    resolve,
-    resolve_by_rules,
-)
+from sourcelight.engines.navigation.definitions import occurrences_in, queried_occurrences, resolve, resolve_by_rules
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import (
     SCORES,

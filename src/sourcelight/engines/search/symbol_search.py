@@ -20,10 +20,7 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import model
 from sourcelight.engines.search.definition_tables import count_large_notebooks, missing_files, pending_count
 from sourcelight.engines.search.open_index import CorpusCache, OpenedTargets, open_targets
-from sourcelight.engines.search.scan.columns import (
-    BatchSource,
-    CollectedBatches,
-)
+from sourcelight.engines.search.scan.columns import BatchSource, CollectedBatches
 from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit

@@ -6,22 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.core.batches.results import (
-    FILE_BYTES,
-    LAST_LINE_IS_OPEN,
-    ToolResult,
-    file_url,
-)
+from sourcelight.core.batches.results import FILE_BYTES, LAST_LINE_IS_OPEN, ToolResult, file_url
 from sourcelight.core.errors import BinaryFile, PathNotFound, ToolError
 from sourcelight.core.markup import one_line
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.core.tools.files import (
-    LIST_FILES,
-    READ_FILE,
-    ListFilesArguments,
-    ReadFileArguments,
-)
+from sourcelight.core.tools.files import LIST_FILES, READ_FILE, ListFilesArguments, ReadFileArguments
 from sourcelight.engines.tools.context import RequestedCommit, ToolContext, clean_path, requested_commit
 from sourcelight.engines.tools.handler import Handler, Rendered, number_lines, tail, total_beside, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, LineRange, read_lines

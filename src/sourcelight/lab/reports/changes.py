@@ -10,13 +10,7 @@ from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.answers import (
-    call_if_supported,
-    is_shallow,
-    limited_notices,
-    notices_of,
-    without_rules,
-)
+from sourcelight.lab.reports.answers import call_if_supported, is_shallow, limited_notices, notices_of, without_rules
 from sourcelight.lab.reports.history import PERIODS, commits_frame, empty_metrics, fitting_period
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter, PathPatterns, check_other_files

@@ -27,20 +27,11 @@ from sourcelight.lab.reports.files import add_authors, count_by_kinds, people_of
 from sourcelight.lab.reports.history import PERIODS, Span, commits_frame, empty_metrics
 from sourcelight.lab.reports.model import Frame, Section
 from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter, PathPatterns, check_other_files
-from sourcelight.lab.reports.people import (
-    Turnover,
-    doubtful,
-    turnover_section,
-    unify_names,
-)
+from sourcelight.lab.reports.people import Turnover, doubtful, turnover_section, unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.sections import contributor_data
-from sourcelight.lab.reports.sections.authorship import (
-    agents_section,
-    review_section,
-    time_section,
-)
+from sourcelight.lab.reports.sections.authorship import agents_section, review_section, time_section
 from sourcelight.lab.reports.sections.contributor_introduction import OLD_DAYS, no_commits_text, write_introduction
 from sourcelight.lab.reports.sections.contributor_metrics import metrics
 from sourcelight.lab.reports.sections.contributors import ownership_sections, people_section, places_section

@@ -8,12 +8,4 @@ from sourcelight.backends.cluster.storage.generation import Generation, StoredSh
 from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import ShardFiles, StoredFile
 
-__all__ = [
-    "Generation",
-    "ShardFiles",
-    "ShardStorage",
-    "StoredFile",
-    "StoredShard",
-    "read_current",
-    "read_generation",
-]
+__all__ = ["Generation", "ShardFiles", "ShardStorage", "StoredFile", "StoredShard", "read_current", "read_generation"]

@@ -13,12 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from sourcelight.core.batches.codecs.encode_files import name_range
-from sourcelight.core.batches.codecs.raw_matches import (
-    RawMatchBatch,
-    RawMatches,
-    RepositoryRevision,
-    location_text,
-)
+from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatches, RepositoryRevision, location_text
 from sourcelight.core.batches.codecs.wire_columns import CodedValues, file_endings
 from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.wire.encode import dump

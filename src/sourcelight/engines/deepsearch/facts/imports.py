@@ -11,12 +11,7 @@ from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.markup.counts import join_names
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.facts.declared.import_forms import (
-    has_forms,
-    imports_in,
-    names_module,
-    reads_all,
-)
+from sourcelight.engines.deepsearch.facts.declared.import_forms import has_forms, imports_in, names_module, reads_all
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_named, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import (

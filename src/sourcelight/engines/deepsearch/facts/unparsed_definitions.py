@@ -21,12 +21,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.source.comment_marks import WITHOUT_LONG_TEXTS
 from sourcelight.engines.deepsearch.source.definition_forms import NAMED_FORMS, NO_TYPE, SAME_FORMS
-from sourcelight.engines.deepsearch.source.function_heads import (
-    HEAD_FORMS,
-    WITH_METHODS,
-    function_of,
-    head_at,
-)
+from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, WITH_METHODS, function_of, head_at
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, LISPS, lines_of_code
 from sourcelight.engines.search import Target

@@ -13,12 +13,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import (
-    join_queries,
-    make_listing_queries,
-    make_queries,
-    run_searches,
-)
+from sourcelight.engines.deepsearch.facts.searches import join_queries, make_listing_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, language_at
 from sourcelight.engines.deepsearch.lookups.recount import rows_of_code
 from sourcelight.engines.deepsearch.lookups.uses import (

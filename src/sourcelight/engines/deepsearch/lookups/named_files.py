@@ -24,10 +24,7 @@ from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import language_at
 from sourcelight.engines.deepsearch.lookups.builds.answering import find_package_answer
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
-from sourcelight.engines.deepsearch.lookups.definitions.search import (
-    find_definitions,
-    with_overloads,
-)
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, with_overloads
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.lookups import Lookup

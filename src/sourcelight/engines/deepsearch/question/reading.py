@@ -23,12 +23,7 @@ from sourcelight.engines.deepsearch.question.grammar import (
 )
 from sourcelight.engines.deepsearch.question.marks import MarkedText
 from sourcelight.engines.deepsearch.question.periods import take_period
-from sourcelight.engines.deepsearch.question.phrases import (
-    AT_TOP,
-    is_every,
-    take_paths,
-    take_range,
-)
+from sourcelight.engines.deepsearch.question.phrases import AT_TOP, is_every, take_paths, take_range
 from sourcelight.engines.deepsearch.question.request import (
     FactRequest,
     PathScope,

@@ -13,12 +13,7 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
-from sourcelight.engines.deepsearch.evidence.model import (
-    CommitEvidence,
-    EvidenceLedger,
-    FileEvidence,
-    Finding,
-)
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, EvidenceLedger, FileEvidence, Finding
 from sourcelight.engines.deepsearch.evidence.relevant.passages import RelevantPassage
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt
 from sourcelight.engines.deepsearch.markdown import inline, person_name

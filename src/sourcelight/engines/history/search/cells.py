@@ -36,12 +36,7 @@ from sourcelight.engines.history.model import NO_BLOB, RowNumbers
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.lines import changes_with, matching_texts, removed_rows
 from sourcelight.engines.history.search.order import slices_newest_first
-from sourcelight.engines.history.search.query import (
-    CellDiffQuery,
-    PatternTerm,
-    Side,
-    Tree,
-)
+from sourcelight.engines.history.search.query import CellDiffQuery, PatternTerm, Side, Tree
 from sourcelight.repos import ObjectReader, Repository
 
 _SLICE_CHANGES = 200

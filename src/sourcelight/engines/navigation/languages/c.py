@@ -10,11 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation import nodes
-from sourcelight.engines.navigation.languages.c_includes import (
-    find_header,
-    header_names,
-    provided_headers,
-)
+from sourcelight.engines.navigation.languages.c_includes import find_header, header_names, provided_headers
 from sourcelight.engines.navigation.languages.c_lookup import TAGGED, has_storage_class, lookup
 from sourcelight.engines.navigation.languages.declared import (
     NAMED_OWNER,

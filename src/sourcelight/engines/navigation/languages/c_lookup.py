@@ -10,14 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.c_includes import included_files
-from sourcelight.engines.navigation.languages.declared import (
-    CODE,
-    TYPES,
-    Declaration,
-    DeclarationRef,
-    NameUse,
-    misfit,
-)
+from sourcelight.engines.navigation.languages.declared import CODE, TYPES, Declaration, DeclarationRef, NameUse, misfit
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:

@@ -6,12 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Session, Usage
-from sourcelight.engines.navigation.languages.declared import (
-    CODE,
-    DeclarationModel,
-    DeclarationRef,
-    ModuleRef,
-)
+from sourcelight.engines.navigation.languages.declared import CODE, DeclarationModel, DeclarationRef, ModuleRef
 from sourcelight.engines.navigation.languages.inference import DeclarationRules, NameResolver
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import definitions_named

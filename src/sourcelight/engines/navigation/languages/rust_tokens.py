@@ -10,11 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.declared import (
-    Declaration,
-    NameUse,
-    declare,
-)
+from sourcelight.engines.navigation.languages.declared import Declaration, NameUse, declare
 from sourcelight.engines.navigation.nodes import is_field, text_of
 
 if TYPE_CHECKING:

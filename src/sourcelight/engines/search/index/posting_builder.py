@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.arrays import AnyArray, BoolArray, UInt8Array, UInt16Array, UInt32Array
 from sourcelight.core.patterns import FOLD_HAZARDS
-from sourcelight.engines.search.index.postings import (
-    COMMON_KEY,
-    HASH_BITS,
-    MAPPING,
-    TRIGRAM_BITS,
-    all_grams,
-    all_keys,
-)
+from sourcelight.engines.search.index.postings import COMMON_KEY, HASH_BITS, MAPPING, TRIGRAM_BITS, all_grams, all_keys
 from sourcelight.engines.search.index.quads import QUAD_BITS, all_quads, quad_words
 
 BLOCK_BYTES = 256 * 1024

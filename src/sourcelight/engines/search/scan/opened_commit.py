@@ -12,14 +12,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.caching import Memo
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.index.view import (
-    MISSING,
-    NO_SHARD,
-    REASONS,
-    CommitView,
-    DocumentPlacement,
-    LooseView,
-)
+from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement, LooseView
 from sourcelight.engines.search.model import FileFilter, LanguageTest, ShownLanguage
 from sourcelight.engines.search.scan.paths import PathLists, PathTable
 

@@ -13,10 +13,7 @@ from sourcelight.core.batches.persons import is_bot
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.tools.blame import (
-    BLAME,
-    BlameArguments,
-)
+from sourcelight.core.tools.blame import BLAME, BlameArguments
 from sourcelight.engines.history.blame import FileBlame, blame_file
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler

@@ -11,10 +11,7 @@ import pyarrow as pa
 from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult, columns_of, group_order
 from sourcelight.core.notices import Rule
-from sourcelight.core.tools.analyses import (
-    HOTSPOTS,
-    HotspotsArguments,
-)
+from sourcelight.core.tools.analyses import HOTSPOTS, HotspotsArguments
 from sourcelight.engines.history.blame.line_origins import is_binary_text, line_count
 from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.tools.context import ToolContext

@@ -14,14 +14,7 @@ from sourcelight.lab.reports.answers import call_if_supported, is_shallow, limit
 from sourcelight.lab.reports.files import AUTHORED, bus_factor_of, changed_files, churn_of, owners_of, top_directory
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.path_filter import OtherFiles, PathFilter
-from sourcelight.lab.reports.people import (
-    YEAR_DAYS,
-    Turnover,
-    is_past,
-    keys_of,
-    turnover,
-    unify_names,
-)
+from sourcelight.lab.reports.people import YEAR_DAYS, Turnover, is_past, keys_of, turnover, unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 
 if TYPE_CHECKING:

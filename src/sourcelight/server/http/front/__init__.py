@@ -7,12 +7,4 @@ for the routes of `sourcelight.server.http.app`. No engine is imported here. Sta
 from sourcelight.server.http.front.application import STREAM_PATH, Application, GetOnly
 from sourcelight.server.http.front.routes import SRC_CLI_VERSION, create_front, first_routes, note_principal
 
-__all__ = [
-    "SRC_CLI_VERSION",
-    "STREAM_PATH",
-    "Application",
-    "GetOnly",
-    "create_front",
-    "first_routes",
-    "note_principal",
-]
+__all__ = ["SRC_CLI_VERSION", "STREAM_PATH", "Application", "GetOnly", "create_front", "first_routes", "note_principal"]

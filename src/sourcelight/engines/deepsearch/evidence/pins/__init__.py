@@ -13,14 +13,4 @@ from sourcelight.engines.deepsearch.evidence.pins.step_request import (
     run_step,
 )
 
-__all__ = [
-    "Pin",
-    "Pins",
-    "PreviousTurn",
-    "StepRequest",
-    "StepResult",
-    "pin",
-    "pin_filters",
-    "pin_local",
-    "run_step",
-]
+__all__ = ["Pin", "Pins", "PreviousTurn", "StepRequest", "StepResult", "pin", "pin_filters", "pin_local", "run_step"]

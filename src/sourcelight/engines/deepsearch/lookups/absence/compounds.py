@@ -15,12 +15,7 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import (
-    find_rows,
-    has_row,
-    join_queries,
-    make_queries,
-)
+from sourcelight.engines.deepsearch.facts.searches import find_rows, has_row, join_queries, make_queries
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.names import NOT_DENIED, limits_of
 from sourcelight.engines.deepsearch.lookups.absence.spellings import aliases_of

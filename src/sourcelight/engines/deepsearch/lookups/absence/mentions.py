@@ -17,13 +17,7 @@ from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import (
-    find_rows,
-    has_row,
-    join_queries,
-    make_queries,
-    row_evidence,
-)
+from sourcelight.engines.deepsearch.facts.searches import find_rows, has_row, join_queries, make_queries, row_evidence
 from sourcelight.engines.deepsearch.lookups.absence.names import NOT_DENIED, find_absence
 from sourcelight.engines.deepsearch.lookups.absence.spellings import aliases_of
 from sourcelight.engines.deepsearch.lookups.recount import rows_of_code

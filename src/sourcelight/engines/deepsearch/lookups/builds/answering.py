@@ -12,11 +12,7 @@ from dataclasses import replace
 
 from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.lookups.builds.actions import (
-    find_action,
-    find_workflow_runtime,
-    names_workflow,
-)
+from sourcelight.engines.deepsearch.lookups.builds.actions import find_action, find_workflow_runtime, names_workflow
 from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
 from sourcelight.engines.deepsearch.lookups.builds.dependencies import find_dependency
 from sourcelight.engines.deepsearch.lookups.builds.dependency_lists import list_dependencies

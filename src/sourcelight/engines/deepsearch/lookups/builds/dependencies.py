@@ -36,12 +36,7 @@ from sourcelight.engines.deepsearch.lookups.builds.package_lines import (
     state_package_line,
 )
 from sourcelight.engines.deepsearch.lookups.builds.unlisted_packages import find_unlisted
-from sourcelight.engines.deepsearch.lookups.manifests import (
-    PARTLY_READ,
-    PLATFORM,
-    requirements_rank,
-    says_scope,
-)
+from sourcelight.engines.deepsearch.lookups.manifests import PARTLY_READ, PLATFORM, requirements_rank, says_scope
 
 _OWN_WORK = re.compile(
     r"dev|docs?\b|test|lint|typ|\bci\b|style|bench|release|pre-commit|suggest|recommend|image|installed|build|^extras$",

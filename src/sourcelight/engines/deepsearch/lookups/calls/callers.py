@@ -16,14 +16,8 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED
 from sourcelight.engines.deepsearch.facts.kinds import KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import (
-    make_queries,
-    run_searches,
-)
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
-    is_parsed,
-    is_unread_code,
-)
+from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_parsed, is_unread_code
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.calls.callees import call_graph, is_call
 from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import language_in

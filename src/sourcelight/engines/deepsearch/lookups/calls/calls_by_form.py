@@ -11,11 +11,7 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import rows_evidence
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
-    PROGRAMMING_LANGUAGES,
-    is_parsed,
-    language_at,
-)
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, is_parsed, language_at
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import BLOCK_LANGUAGES

@@ -10,9 +10,7 @@ from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES, language_at
-from sourcelight.engines.deepsearch.lookups.definitions.location import (
-    DefinitionLocation,
-)
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.source.values import value_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.core.markup import code, singular
-from sourcelight.engines.deepsearch.evidence.model import (
-    MAX_LINES,
-    FileEvidence,
-)
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.units import comment_start, head_end
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, in_words_with_article, kind_in_words

@@ -15,22 +15,12 @@ from operator import itemgetter
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.evidence.model import (
-    MAX_DETAILS,
-    MAX_NAMED,
-    Finding,
-    Statement,
-)
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
-    WITH_SIGNS,
-    find_unparsed,
-    language_at,
-    reader_of,
-)
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import WITH_SIGNS, find_unparsed, language_at, reader_of
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import find_blocks
 from sourcelight.engines.deepsearch.lookups.definitions.choice import (
     are_constructors,

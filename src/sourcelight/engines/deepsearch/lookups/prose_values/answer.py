@@ -23,12 +23,7 @@ from sourcelight.engines.deepsearch.facts.searches import make_queries, run_sear
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, state_values
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate, verb_after
-from sourcelight.engines.deepsearch.lookups.prose_values.bindings import (
-    MAX_LINE,
-    Binding,
-    is_measure,
-    read_bindings,
-)
+from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, is_measure, read_bindings
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import in_block_comment
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default

@@ -6,11 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.source.fallbacks import (
-    is_made_of_literals,
-    read_choice,
-    read_fallbacks,
-)
+from sourcelight.engines.deepsearch.source.fallbacks import is_made_of_literals, read_choice, read_fallbacks
 from sourcelight.engines.deepsearch.source.lisp_options import LISP_FILE, read_lisp_options
 from sourcelight.engines.deepsearch.source.literals import TEXT, without_texts
 from sourcelight.engines.deepsearch.source.option_defaults import read_described_default, read_option_defaults

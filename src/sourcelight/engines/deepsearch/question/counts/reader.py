@@ -29,16 +29,9 @@ from sourcelight.engines.deepsearch.question.grammar import (
 )
 from sourcelight.engines.deepsearch.question.groups import take_group
 from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
-from sourcelight.engines.deepsearch.question.phrases import (
-    TERMS,
-    take_paths,
-)
+from sourcelight.engines.deepsearch.question.phrases import TERMS, take_paths
 from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths
-from sourcelight.engines.deepsearch.question.vocabulary import (
-    NOUN,
-    SYMBOLS,
-    kind_of_noun,
-)
+from sourcelight.engines.deepsearch.question.vocabulary import NOUN, SYMBOLS, kind_of_noun
 
 _DEFAULT_OF = re.compile(r"\bby default\b", re.IGNORECASE)
 _BY_DEFAULT = re.compile(r"\b(?:by default|at most|at once|at a time|before)\b", re.IGNORECASE)

@@ -11,11 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.typescript import scopes
-from sourcelight.engines.navigation.languages.typescript.annotations import (
-    items_of,
-    merge_bound_types,
-    unwrap_promises,
-)
+from sourcelight.engines.navigation.languages.typescript.annotations import items_of, merge_bound_types, unwrap_promises
 from sourcelight.engines.navigation.languages.typescript.members import TsGenerics
 from sourcelight.engines.navigation.languages.typescript.names import (
     MAX_ALTERNATIVES,

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.typescript import scopes
 from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, items_of, merge_bound_types
-from sourcelight.engines.navigation.languages.typescript.names import (
-    BoundTypes,
-    TsRef,
-    TsValue,
-    TypeArguments,
-)
+from sourcelight.engines.navigation.languages.typescript.names import BoundTypes, TsRef, TsValue, TypeArguments
 from sourcelight.engines.navigation.model import DeclarationKey, Document
 from sourcelight.engines.navigation.nodes import child_of_type, children_of, code_of, field_of, text_of
 

@@ -10,10 +10,7 @@ from sourcelight.core.batches.patches import abbreviate_object_ids, patch_facts
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.markup import count_of, fence_around, one_line
-from sourcelight.core.tools.commits import (
-    COMPARE_REVISIONS,
-    CompareRevisionsArguments,
-)
+from sourcelight.core.tools.commits import COMPARE_REVISIONS, CompareRevisionsArguments
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare.comparison import EMPTY

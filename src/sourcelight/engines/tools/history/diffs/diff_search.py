@@ -23,11 +23,7 @@ from sourcelight.engines.history.search.find import DiffMatches, find_diffs
 from sourcelight.engines.history.search.query import CommitFilter, DiffQuery, PatternTerm, Side
 from sourcelight.engines.history.search.trailer_columns import agent_column
 from sourcelight.engines.tools.context import ToolContext
-from sourcelight.engines.tools.handler import (
-    Handler,
-    PartialResult,
-    Split,
-)
+from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.diffs.hunks import render_diffs, served_results
 from sourcelight.engines.tools.history.diffs.items import DIFF_ITEMS

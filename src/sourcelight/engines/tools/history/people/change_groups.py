@@ -14,11 +14,7 @@ from sourcelight.engines.tools.handler import PartialResult
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.histories import OpenedHistory
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers, PersonSet
-from sourcelight.engines.tools.history.tables import (
-    count_distinct,
-    group,
-    periods,
-)
+from sourcelight.engines.tools.history.tables import count_distinct, group, periods
 
 
 def commit_mask(selection: OpenedHistory, after: int | None, before: int | None) -> BoolArray:

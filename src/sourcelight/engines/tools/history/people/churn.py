@@ -12,11 +12,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult, group_order
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.notices import MERGES_LEFT_OUT
-from sourcelight.core.tools.analyses import (
-    CHURN,
-    ChurnArguments,
-    CommitsBehindArguments,
-)
+from sourcelight.core.tools.analyses import CHURN, ChurnArguments, CommitsBehindArguments
 from sourcelight.engines.history.model import RENAMED
 from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext
@@ -27,13 +23,7 @@ from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.histories import OpenedHistory, gather_dated
 from sourcelight.engines.tools.history.people import change_groups
 from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices
-from sourcelight.engines.tools.history.tables import (
-    count_distinct,
-    directories,
-    group,
-    period_of,
-    total,
-)
+from sourcelight.engines.tools.history.tables import count_distinct, directories, group, period_of, total
 
 _BREAK = "\0"
 """Separates the parts of a group's name; no path has it."""

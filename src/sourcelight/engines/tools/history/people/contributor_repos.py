@@ -12,11 +12,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import one_line
 from sourcelight.core.markup.counts import count_of
-from sourcelight.core.tools.commits import (
-    GET_CONTRIBUTOR_REPOS,
-    GetContributorReposArguments,
-    contributor_drill_down,
-)
+from sourcelight.core.tools.commits import GET_CONTRIBUTOR_REPOS, GetContributorReposArguments, contributor_drill_down
 from sourcelight.engines.history.search.filters import filter_people
 from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext

@@ -14,11 +14,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
-    Manifest,
-    list_manifests,
-    select_manifests,
-)
+from sourcelight.engines.deepsearch.lookups.builds.manifest_files import Manifest, list_manifests, select_manifests
 from sourcelight.engines.deepsearch.lookups.manifests import (
     MAX_LINE,
     PARTLY_READ,
