@@ -117,6 +117,13 @@ def test_a_file_of_code_comes_before_a_sentence_of_a_document(calendar: LocalEng
     assert "docs/guide.md" in text
 
 
+def test_tests_within_code_come_last(calendar: LocalEngine) -> None:
+    text = research(calendar, "Where does it wait for postponed entries?").text
+    assert "1. `postponed_entries`" not in text
+    text = research(calendar, "Which test looks after postponed entries?").text
+    assert "`postponed_entries`" in text
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -38,6 +38,15 @@ FILES = {
     "src/shop/draw.py": "class RateLimiter:\n    pass\n\n\nclass Bars:\n    def draw(self):\n        return self\n",
     "src/shop/panels.py": "def panels():\n    return ['sidebar']\n",
     "src/shop/panels/left.py": "def left():\n    return 1\n",
+    "src/shop/hardening/ctrlaltdel.sh": "#!/bin/sh\nsystemctl mask ctrl-alt-del.target\n",
+    "src/shop/exchange.py": (
+        "def convert_price_list(prices, rate):\n    return [price * rate for price in prices]\n\n\n"
+        "def price_of_list(prices):\n    return sum(prices)\n"
+    ),
+    "src/shop/refunds.py": (
+        "import math\nimport time\n\nfrom shop import labels\n\n# Prints refunds to the till of a branch.\n\n\n"
+        "def write(refund):\n    return math.floor(refund)\n"
+    ),
     "scripts/generate-codeowners.sh": "#!/bin/sh\necho '* @shop' > .github/CODEOWNERS\n",
     ".github/CODEOWNERS": "* @shop\n",
     "tests/test_labels.py": "def test_check_label_name():\n    assert check_label_name('a')\n",
@@ -80,6 +89,12 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "`src/shop/rules/no_trailing_space.py` is the only file of code outside",
         ),
         ("Where is the rate limiter for redraws", "`RateLimiter` is defined in `src/shop/draw.py`, line 1"),
+        ("Which file disables ctrl-alt-del?", "`src/shop/hardening/ctrlaltdel.sh` is named for `ctrlaltdel`"),
+        ("which file prints refunds to the till", "`src/shop/refunds.py` says in line 6: “Prints refunds to"),
+        (
+            "where is the list of prices converted when the newest exchange rates of a bank arrive",
+            "`convert_price_list` is defined in `src/shop/exchange.py`, line 1",
+        ),
         ("who calls the function that parses four hex digits?", "`parse_hex4` is called by `read_label`"),
         ("where's the hex4 parser called from?", "`parse_hex4` is called by `read_label`"),
     ],
@@ -96,6 +111,7 @@ def test_the_only_place_with_the_words_is_stated(shop: LocalEngine, question: st
         "Which file handles sessions?",
         "which file has the sidebar panel",  # a folder gives another file the word, too
         "which file draws several bars at once",  # one word is no name of it
+        "where is the price list of the newest exchange rates printed",  # no name has what is done
     ],
 )
 def test_nothing_is_stated_without_the_only_place(shop: LocalEngine, question: str) -> None:

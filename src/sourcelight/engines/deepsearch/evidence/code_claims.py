@@ -21,7 +21,8 @@ CODE_CLAIMS: Sequence[Claim] = (
     ),
     Claim(
         (
-            "`…` begins with “…”", "`…` is the only file of code outside of tests whose path has the word `…`",
+            "`…` begins with “…”", "`…` says in line …: “…”",
+            "`…` is the only file of code outside of tests whose path has the word `…`",
             "`…` is the only file of code outside of tests whose path has the words …",
         ),
         "lines",

@@ -24,6 +24,7 @@ from sourcelight.engines.symbols.definition_parser import Definition
 MAX_DEFINITION_LINES = 10
 """Maximum lines of a definition's head that are cited."""
 
+_OF_TESTS = frozenset({"test", "tests"})
 _LESSER_FACTOR = 0.5
 """Factor for a constant beside a function or class, for a declaration beside a definition, and for a definition
 outside the best file."""
@@ -187,6 +188,12 @@ def is_lesser(lines: Sequence[str], definition: Definition) -> bool:
         return True
     last_line = lines[definition.end_line - 1] if 0 < definition.end_line <= len(lines) else ""
     return definition.kind in {"function", "method"} and last_line.rstrip().endswith(";")
+
+
+def is_of_test(definition: Definition) -> bool:
+    """Return whether a definition is one of a test in a file of code, as modules of Rust have them."""
+    words = re.split(r"\W+", f"{definition.container} {definition.name}".lower())
+    return bool(_OF_TESTS.intersection(words)) or definition.name.lower().startswith("test_")
 
 
 def excerpt_of(texts: FileTexts, target: Target, path: str, definition: Definition, score: float) -> DefinitionExcerpt:

@@ -108,7 +108,7 @@ def select_evidence(
     explained = explain(work, ranking)
     weights = _weights(question, ranking) if asks_place else weigh_denied(_weights(question, ranking), question.text)
     best_files = read_best_files(texts, ranking, weights, best_chunks, explained.sentences)
-    candidates = rank_lines(best_files)
+    candidates = rank_lines(best_files, with_tests=intents.tests)
     place_files = None if place_question is None else read_place_files(work, place_question, ranking)
     in_order = (
         best_file_first(candidates, None if place_files is None else place_files.first) if asks_place else candidates

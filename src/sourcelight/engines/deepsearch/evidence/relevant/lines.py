@@ -17,7 +17,7 @@ from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.question_terms import WINDOW, best_window, terms_in
 from sourcelight.engines.deepsearch.evidence.relevant.files import TYPES, ScoredFile
-from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_lesser, is_of_test
 from sourcelight.engines.deepsearch.evidence.units import comment_start
 from sourcelight.engines.deepsearch.source.paragraphs import comment_paragraphs
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile
@@ -88,6 +88,11 @@ class RankedLines:
         """The key that puts the best first; of equal ones that of the better file, and the first one of a file."""
         return -self.score, self.file.rank, self.begin_line
 
+    @property
+    def is_of_test(self) -> bool:
+        """Whether its definition is one of a test."""
+        return self.definition is not None and is_of_test(self.definition)
+
     def is_like(self, other: RankedLines) -> bool:
         """Return whether two candidates of a file share lines or a name, so that one of them says enough."""
         has_same_name = (
@@ -98,10 +103,13 @@ class RankedLines:
         return has_same_name or (self.begin_line <= other.end_line and other.begin_line <= self.end_line)
 
 
-def rank_lines(files: Sequence[ScoredFile]) -> list[RankedLines]:
-    """Return the definitions of some files that have a term of the question, else their best lines; best first."""
+def rank_lines(files: Sequence[ScoredFile], *, with_tests: bool = True) -> list[RankedLines]:
+    """Return the definitions of some files that have a term of the question, else their best lines; best first.
+
+    Tests within files of code are no answer unless a question asks `with_tests`: they come last.
+    """
     candidates = [candidate for file in files for candidate in _candidates_of(file)]
-    return sorted(candidates, key=lambda item: item.order)
+    return sorted(candidates, key=lambda item: (not with_tests and item.is_of_test, item.order))
 
 
 def best_file_first(candidates: Sequence[RankedLines], lead: RankedFile | None) -> list[RankedLines]:

@@ -27,6 +27,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
 )
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     Description,
+    forms_of,
     read_description,
     words_of_file,
     words_of_name,
@@ -130,6 +131,9 @@ def _choose_definition(work: Work, description: Description, question: PlaceQues
             only = _only(fitting)
             return None if only is None or _is_beside(only, candidates, description) else only
 
+    in_question = [item for item in candidates if _is_spelled(item, question, description)]
+    if len({(item.name.lower(), item.path) for item in in_question}) == 1:
+        return in_question[0]
     if _CLAUSE.search(question.text) is not None:
         return None
     verbs = frozenset(index for index in required if description.concepts[index].word.endswith("ed"))
@@ -145,6 +149,13 @@ def _is_named_for(item: PlaceCandidate, required: frozenset[int]) -> bool:
     in_name = item.by_name & required
     is_half = 2 * len(in_name) >= len(required) and len(in_name) >= _MIN_CONCEPTS
     return is_half and item.extra <= _MAX_EXTRA and required <= item.by_all
+
+
+def _is_spelled(item: PlaceCandidate, question: PlaceQuestion, description: Description) -> bool:
+    """Return whether a question has all words of a long name, one of them as what is done."""
+    words = words_of_name(item.name)
+    forms = frozenset(form for word in words for form in forms_of(word))
+    return description.spells(words) and any(forms_of(verb) & forms for verb in question.verbs)
 
 
 def _is_beside(item: PlaceCandidate, candidates: Sequence[PlaceCandidate], description: Description) -> bool:

@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant.files import ScoredFile
 from sourcelight.engines.deepsearch.evidence.relevant.lines import RankedLines
-from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_of_test
 from sourcelight.engines.deepsearch.explanations.misfits import directions_in
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -22,7 +22,6 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import Definiti
 from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
     header_of,
     is_of_noun,
-    is_of_test,
     read_definitions_by_form,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import (

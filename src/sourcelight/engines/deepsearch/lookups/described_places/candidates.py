@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.evidence.surroundings import is_of_test
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames, rank_of
@@ -49,7 +50,6 @@ _TYPE_KINDS = frozenset(
         "contract",
     ]
 )
-_OF_TESTS = frozenset({"test", "tests"})
 _MEMBERS = frozenset({"field", "property", "enummember", "key", "parameter", "file"})
 
 
@@ -110,7 +110,7 @@ def find_named_definitions(work: Work, description: Description, noun: str) -> l
 def _pattern_of(description: Description) -> str:
     """Return a pattern for a name with a word of a description; empty without a long word."""
     stems = {form for concept in description.concepts for form in concept.strong if len(form) > 1}
-    stems |= {form for form, _ in (*description.acronyms, *description.pairs)}
+    stems |= {form for form, _ in (*description.acronyms, *description.runs)}
     return f"(?:{'|'.join(sorted(map(escape_regexp, stems)))})" if stems else ""
 
 
@@ -227,12 +227,6 @@ def is_of_noun(kind: str, noun: str) -> bool:
         return kind in _TYPE_KINDS
     # A constant does nothing, and a file is no definition of what it does.
     return kind in FUNCTION_KINDS or kind == "macro" or (noun != "function" and kind in _TYPE_KINDS)
-
-
-def is_of_test(definition: Definition) -> bool:
-    """Return whether a definition is one of a test in a file of code, as modules of Rust have them."""
-    words = re.split(r"\W+", f"{definition.container} {definition.name}".lower())
-    return bool(_OF_TESTS.intersection(words)) or definition.name.lower().startswith("test_")
 
 
 def with_documentation(

@@ -15,8 +15,8 @@ MAX_CONCEPTS = 8
 """Words of a description; a longer one is a story, of which no name has all words."""
 _MIN_SPELLED = 3
 """Words of a name that is no accident if a question has all of them."""
-_MAX_JOINED = 6
-"""Words of a name that a question may write as one."""
+_MAX_JOINED, _MAX_RUN = 6, 4
+"""Words of a name that a question may write as one, and of a question that a name may."""
 _FORM_TEXT = """
 against about behind inside within file files module modules script scripts header class classes function functions
 method methods helper helpers code logic bit part piece place thing things stuff implementation definition source
@@ -86,15 +86,15 @@ class Description:
         Its words without those of the form.
     acronyms
         The initials of words in a row, such as ``sse``, with the concepts that they stand for.
-    pairs
-        Two words in a row as one, such as ``camelcase``, with their concepts.
+    runs
+        Two to four words in a row as one, such as ``camelcase`` and ``ctrlaltdel``, with their concepts.
     grammar
         Stems of the other words, which a name may have.
     """
 
     concepts: tuple[Concept, ...]
     acronyms: tuple[tuple[str, frozenset[int]], ...] = ()
-    pairs: tuple[tuple[str, frozenset[int]], ...] = ()
+    runs: tuple[tuple[str, frozenset[int]], ...] = ()
     grammar: frozenset[str] = frozenset()
 
     @property
@@ -112,7 +112,7 @@ class Description:
             if concept.strong & stems or (weak and concept.weak & stems):
                 covered.add(index)
 
-        for form, indices in (*self.acronyms, *self.pairs):
+        for form, indices in (*self.acronyms, *self.runs):
             if form in word_list:
                 covered |= indices
 
@@ -124,7 +124,7 @@ class Description:
     def words_in(self, words: Sequence[str]) -> list[str]:
         """Return those of some words that the description has, as they are written there."""
         strong = {form for concept in self.concepts for form in concept.strong}
-        texts = {form for form, _ in (*self.acronyms, *self.pairs)}
+        texts = {form for form, _ in (*self.acronyms, *self.runs)}
         matching = [word for word in words if forms_of(word) & strong or word in texts]
         # Names write two words as one.
         joins = {concept.word for concept in self.concepts}
@@ -151,7 +151,7 @@ class Description:
         forms = forms_of(word)
         if forms & self.grammar or any((concept.strong | concept.weak) & forms for concept in self.concepts):
             return True
-        if any(word == form for form, _ in (*self.acronyms, *self.pairs)):
+        if any(word == form for form, _ in (*self.acronyms, *self.runs)):
             return True
         return any(
             word in {left, right} and any(f"{left}{right}" == concept.word for concept in self.concepts)
@@ -215,7 +215,7 @@ def read_description(
         for word in words
     )
     grammar = frozenset(form for word in raw if word not in words for form in forms_of(word))
-    return Description(concepts, tuple(_acronyms(raw, words)), tuple(_pairs(raw, words)), grammar)
+    return Description(concepts, tuple(_acronyms(raw, words)), tuple(_join_runs(raw, words)), grammar)
 
 
 def with_tilde(text: str) -> str:
@@ -239,11 +239,14 @@ def _acronyms(raw: Sequence[str], words: Sequence[str]) -> Iterable[tuple[str, f
                 yield "".join(word[0] for word in run), indices
 
 
-def _pairs(raw: Sequence[str], words: Sequence[str]) -> Iterable[tuple[str, frozenset[int]]]:
-    for left, right in pairwise(raw):
-        indices = frozenset(words.index(word) for word in (left, right) if word in words)
-        if len(indices) == 2:
-            yield f"{left}{right}", indices
+def _join_runs(raw: Sequence[str], words: Sequence[str]) -> Iterable[tuple[str, frozenset[int]]]:
+    """Yield two to four words of a description in a row as one."""
+    for size in range(2, _MAX_RUN + 1):
+        for start in range(len(raw) - size + 1):
+            run = raw[start : start + size]
+            indices = frozenset(words.index(word) for word in run if word in words)
+            if len(indices) == size:
+                yield "".join(run), indices
 
 
 def words_of_name(name: str) -> list[str]:

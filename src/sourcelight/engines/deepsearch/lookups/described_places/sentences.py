@@ -25,6 +25,8 @@ from sourcelight.engines.search import Target
 MAX_STATED = 3
 """Definitions that a sentence about a file names."""
 _MAX_QUOTE = 300
+_FIRST_LINES = 5
+"""Lines that a file begins with."""
 _METHOD = (
     "The file is the first of the ranking, and its names and comments have more of the question's words than those of "
     "the other files. Code was not run or followed."
@@ -79,9 +81,11 @@ def state_in_file(work: Work, locations: Sequence[DefinitionLocation]) -> Findin
 
 
 def state_beginning(texts: FileTexts, target: Target, path: str, sentence: Sentence) -> Finding:
-    """Write how a file begins."""
+    """Write how a file begins, or what it says of itself below a license or its imports."""
     evidence = _evidence_of(texts, target, path, sentence)
-    return Finding(Statement(f"{code(path)} begins with {_quote(sentence)}", (evidence,)), "place", quotes=[evidence])
+    line = sentence.begin_line
+    verb = "begins with" if line <= _FIRST_LINES else f"says in line {line:,}:"
+    return Finding(Statement(f"{code(path)} {verb} {_quote(sentence)}", (evidence,)), "place", quotes=[evidence])
 
 
 def state_named_file(texts: FileTexts, lines: RankedLines, words: Sequence[str]) -> Finding:

@@ -106,6 +106,7 @@ _OF_VALUE = re.compile(
 One that is something, or does some work, may be: "which class is a map without cases", "which file does the hashing".
 """
 _IN = re.compile("in ", re.IGNORECASE)
+_SUBJECT = re.compile(r"^(?:it|this|that|we|you|they|i) (?!is |are )", re.IGNORECASE)
 _NOUN_OF_FUNCTION = re.compile(rf"^(?:the|our|its|that|this) {_FUNCTION} (?:that|which|for|to) ", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"(?<=\w)\s(?:the|our|its|it|we|they)\s[\w-]+(?:\s[\w-]+)?\s(?:is|are|was|gets)\s.*$", re.IGNORECASE
@@ -148,6 +149,13 @@ class PlaceQuestion:
         """The verb at the end of "where are options parsed", which isn't what `parsed_options` does; empty for none."""
         last = self.text.rpartition(" ")[2].lower()
         return last if self.noun in {"any", "function"} and last.endswith("ed") else ""
+
+    @property
+    def verbs(self) -> list[str]:
+        """The words that say what is done: "rewrites the method", "it finds the root", "the trust is evaluated"."""
+        words = _SUBJECT.sub("", self.text).lower().split()
+        is_active = bool(words) and (len(words) < len(self.text.split()) or words[0].endswith("s"))
+        return [*words[:is_active], *(word for word in words[1:] if word.endswith("ed"))]
 
 
 def read_place_question(text: str) -> PlaceQuestion | None:
