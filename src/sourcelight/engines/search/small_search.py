@@ -134,7 +134,7 @@ class SmallSearch:
 
         units, spans = result
         if len(spans) or path_spans.has_matches:
-            return self._collect(spans, self.corpus.documents_of(spans.start), path_spans)
+            return self._collect(spans, path_spans)
 
         # Keys ignore case, and so does the first look at the paths.
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
@@ -266,8 +266,8 @@ class SmallSearch:
             units = UnitNumbers(units[self.selection.in_documents[self.corpus.unit_doc[units]]])
         return units
 
-    def _collect(self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans) -> SmallResult | None:
-        """Return the matches of spans, whose documents are given, and in paths; None if there are too many."""
+    def _collect(self, spans: Spans, path_spans: PathSpans) -> SmallResult | None:
+        """Return the matches of spans in texts and in paths; None if there are too many."""
         if len(spans) <= self.limits.few_spans:
             few = few_matches(
                 self.corpus,
@@ -275,21 +275,22 @@ class SmallSearch:
                 spans,
                 path_spans,
                 self.group.locations,
-                lambda: self._raw(spans, documents, path_spans),
+                lambda: self._raw(spans, path_spans),
             )
             if few is not None and few.total <= self.limits.matches:
                 return SmallResult(few)
 
-        return self._collect_arrays(spans, documents, path_spans)
+        return self._collect_arrays(spans, path_spans)
 
-    def _raw(self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans) -> RawMatches:
+    def _raw(self, spans: Spans, path_spans: PathSpans) -> RawMatches:
         """Return the matches of a few spans as arrays."""
-        result = self._collect_arrays(spans, documents, path_spans)
+        result = self._collect_arrays(spans, path_spans)
         if result is None or not isinstance(result.matches, RawMatches):
             raise AssertionError("a few matches exceed no limit")
         return result.matches
 
-    def _collect_arrays(self, spans: Spans, documents: DocumentNumbers, path_spans: PathSpans) -> SmallResult | None:
+    def _collect_arrays(self, spans: Spans, path_spans: PathSpans) -> SmallResult | None:
+        documents = self.corpus.documents_of(spans.start)
         copies = self._copies(documents)
         matches = self._matches_in_content(spans, documents)
         in_paths = None
@@ -372,10 +373,8 @@ class SmallSearch:
         if not len(documents):
             return _ABSENT if self._ignores_case or search.is_absent_in_any_case(conjunction) else _NOT_SO_SPELLED
 
-        span_documents = self.corpus.documents_of(spans.start)
-        is_visible = mask_of(documents, self.corpus.documents)[span_documents]
-        visible_documents = DocumentNumbers(span_documents[is_visible])
-        return self._collect(spans.filter(is_visible), visible_documents, self.corpus.paths.no_spans)
+        is_visible = mask_of(documents, self.corpus.documents)[self.corpus.documents_of(spans.start)]
+        return self._collect(spans.filter(is_visible), self.corpus.paths.no_spans)
 
     @property
     def _ignores_case(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, TypeAlias
 
 from sourcelight.core.batches.codecs.encode_files import name_range
 from sourcelight.core.batches.codecs.raw_matches import RawMatchBatch, RawMatches, RepositoryRevision, location_text
@@ -19,15 +19,12 @@ from sourcelight.core.batches.events import RepositoryInfo
 from sourcelight.core.wire.encode import dump
 
 _SEPARATOR = "\x7f"
-_SPLIT = b"\x7f"
+_SPLIT = b',"\x7f",'
+"""A separator between two lists in JSON. Within a text, a quote has a backslash before it."""
 
 
-class FewRow(NamedTuple):
-    """A matched line: its 0-based number, its UTF-8 without the newline, and the start and length of spans."""
-
-    number: int
-    text: bytes
-    spans: list[tuple[int, int]]
+FewRow: TypeAlias = Mapping[str, Any]
+"""A matched line as the wire has it: its text, its 0-based number, and the start and length of its spans."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +42,9 @@ class FewMatches:
     names
         Spans in paths, in code points, by the index of the file.
     rows
-        The matched lines of each file.
+        The matched lines of each file; none where its path alone matches.
     counts
-        Matches in each file.
+        Matches in each file; 1 where its path alone matches.
     make_raw
         Makes the same matches as arrays.
     """
@@ -79,41 +76,37 @@ class FewMatches:
         return self.make_raw()
 
     def payload(self, repositories: Mapping[str, RepositoryInfo]) -> bytes:
-        """Return the JSON array of all matches, as `raw_payloads` gives it."""
-        texts = iter(_texts([row.text for rows in self.rows for row in rows]))
+        """Return the JSON array of all matches; `raw_payloads` gives an array for each run of files of one kind."""
         locations = {index: location_text(self.locations[index], repositories) for index in set(self.location_index)}
         values = {
             name: ({code: of_code[code] for code in set(codes.tolist())}, codes.tolist())
             for name, (of_code, codes) in self.file_values.items()
         }
+        endings = file_endings(values, len(self.rows))
         keys = [locations[index] for index in self.location_index]
         for index, spans in self.names.items():
             path_text = str(self.paths[index], "utf-8", "replace")
-            ranges = dump([name_range(path_text, start, end) for start, end in spans])
-            keys[index] = b'"pathMatches":%b,%b' % (ranges, keys[index])
+            ranges = b'"pathMatches":%b' % dump([name_range(path_text, start, end) for start, end in spans])
+            if self.rows[index]:
+                keys[index] = b"%b,%b" % (ranges, keys[index])
+            else:
+                endings[index] = b"%b,%b}" % (endings[index][:-1], ranges)
 
-        columns = zip(self.path_json, keys, self.rows, file_endings(values, len(self.rows)), strict=True)
         files = []
-        for path, key, rows, ending in columns:
-            lines = b",".join(
-                [
-                    b'{"line":"%b","lineNumber":%d,"offsetAndLengths":[%b]}'
-                    % (next(texts), row.number, b",".join([b"[%d,%d]" % span for span in row.spans]))
-                    for row in rows
-                ]
-            )
-            files.append(
-                b'{"type":"content","path":"%b",%b,"hunks":null,"lineMatches":[%b]%b' % (path, key, lines, ending)
-            )
+        for path, key, lines, ending in zip(self.path_json, keys, self._lines(), endings, strict=True):
+            if lines == b"[]":
+                files.append(b'{"type":"path","path":"%b",%b%b' % (path, key, ending))
+            else:
+                files.append(
+                    b'{"type":"content","path":"%b",%b,"hunks":null,"lineMatches":%b%b' % (path, key, lines, ending)
+                )
         return b"[%b]" % b",".join(files)
 
-
-def _texts(lines: Sequence[bytes]) -> list[bytes]:
-    """Return the JSON text of each line, without quotes."""
-    texts = dump(_SEPARATOR.join([str(line, "utf-8") for line in lines]))[1:-1].split(_SPLIT)
-    if len(texts) != len(lines):
-        return [dump(str(line, "utf-8"))[1:-1] for line in lines]
-    return texts
+    def _lines(self) -> list[bytes]:
+        """Return the JSON array of the lines of each file, written by one call."""
+        lists: list[Any] = [_SEPARATOR] * (2 * len(self.rows) - 1)
+        lists[::2] = self.rows
+        return dump(lists)[1:-1].split(_SPLIT)
 
 
 class FewMatchBatch(RawMatchBatch):
@@ -136,4 +129,4 @@ class FewMatchBatch(RawMatchBatch):
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return sum(map(len, self.few.rows))
+        return sum([len(rows) or 1 for rows in self.few.rows])

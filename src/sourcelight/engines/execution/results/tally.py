@@ -230,7 +230,8 @@ class Tally:
         total = few.total
         self.matches += total
         # A file that matches by its content and by its path is of both types.
-        _add_counts(self._by_type, {"content": total, "path": len(few.names)})
+        in_content = total - few.rows.count([])
+        _add_counts(self._by_type, {"content": in_content, "path": len(few.names)})
 
         for index, count in sorted(_sums(few.location_index, few.counts).items()):
             name, _, revision, _ = few.locations[index]
