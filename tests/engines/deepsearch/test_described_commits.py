@@ -23,6 +23,14 @@ SUBJECTS = (
     ("Don't remove the husk filter", "Lea <lea@mill.example>"),
     ("Add wheel guard", "Max <max@mill.example>"),
     ("Add wheel guard for rivers", "Ned <ned@mill.example>"),
+    ("Add #chaff", "Oda <oda@mill.example>"),
+    ("feat(gate): add river support (#40)", "Pia <pia@mill.example>"),
+    ("fixed #chaff, broken in 1.1.4", "Quy <quy@mill.example>"),
+    ("Fix #52 - add spin command (#53)", "Ray <ray@mill.example>"),
+    ("feat: add new `--dusty` / `-d` flag (#54)", "Sol <sol@mill.example>"),
+    ("Use StoneRunner in place of WheelRunner (#55)", "Tia <tia@mill.example>"),
+    ("Switch from MudRunner to hand work", "Uma <uma@mill.example>"),
+    ("Add bran cache", "Vic <vic@mill.example>"),
 )
 
 
@@ -49,6 +57,12 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ),
         ("Who replaced barley with oats?", "The commit “Replace barley with oats” is by Ida on "),
         ("Who added the wheel guard?", "The commit “Add wheel guard” is by Max on "),
+        ("Who added the #chaff tag and when?", "The commit “Add #chaff” is by Oda on "),
+        ("Who added river support to the gate role?", "The commit “feat(gate): add river support (#40)” is by Pia on "),
+        ("Who fixed the chaff tag after it got broken in 1.1.4?", "The commit “fixed #chaff, broken in 1.1.4” is by Q"),
+        ("Which commit introduced the spin command?", "The commit “Fix #52 - add spin command (#53)” is by Ray on "),
+        ("Who added the --dusty flag?", "The commit “feat: add new `--dusty` / `-d` flag (#54)” is by Sol on "),
+        ("Which commit switched the tests to StoneRunner?", "The commit “Use StoneRunner in place of WheelRunner"),
     ],
 )
 def test_a_subject_with_all_words_is_stated(mill: LocalEngine, question: str, start: str) -> None:
@@ -66,6 +80,10 @@ def test_a_subject_with_all_words_is_stated(mill: LocalEngine, question: str, st
         "Why was the flour chart added, and by whom?",
         "Who added the flour chart tests to the grind command?",
         "Who added the wheel?",
+        "Who added the bran tag?",
+        "Who fixed the chaff tag after it got broken in 1.1.3?",
+        "Which commit switched the tests to MudRunner?",
+        "Which commit switched the tests to WheelRunner?",
     ],
 )
 def test_other_subjects_are_not_stated(mill: LocalEngine, question: str) -> None:

@@ -17,7 +17,6 @@ from sourcelight.engines.deepsearch.facts.commits import author_expression, cond
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import PathNames, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import noun_for
-from sourcelight.engines.deepsearch.markdown import in_sentence
 from sourcelight.engines.history.model import RENAMED
 from sourcelight.engines.tools.history import histories
 
@@ -271,6 +270,25 @@ def renames_of(work: Work, pattern: str) -> list[tuple[str, str, str, str]]:
     return renames
 
 
+def former_patterns(work: Work) -> list[str]:
+    """Return patterns of the former paths of the only file of a question, each with those before it."""
+    patterns: list[str] = []
+    path = work.request.paths[0] if len(work.request.paths) == 1 else None
+    remaining = [path.pattern] if path is not None and path.is_file else []
+    while remaining and len(patterns) < _MAX_FORMER_PATHS:
+        pattern = remaining.pop()
+        for *_, old, new in renames_of(work, pattern):
+            former = f"^{escape_regexp(old)}$"
+            if re.search(pattern, new) is not None and former not in patterns:
+                patterns.append(former)
+                remaining.append(former)
+    return patterns
+
+
+_MAX_FORMER_PATHS = 4
+"""Names that a file had before, in which its lines are looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rename:
     """A commit that renamed a file: its row, the path that a sentence is about, and what was done to it."""
@@ -396,21 +414,6 @@ def find_origin(
         renames = renames_of(work, f"^{escape_regexp(former)}$")
 
     return origin
-
-
-def join_facts(changes: Sequence[Fact]) -> Fact:
-    """Join the facts on several files or names in one answer."""
-    first = changes[0]
-    first.subject = "; ".join([first.subject, *(in_sentence(fact.subject) for fact in changes[1:])])
-    first.query = "  +  ".join(fact.query for fact in changes)
-    for fact in changes[1:]:
-        first.commits += fact.commits
-        first.notes += fact.notes
-        first.tables += fact.tables
-        first.sentences += fact.sentences
-        first.unapplied += fact.unapplied
-
-    return first
 
 
 def find_former_path(

@@ -13,7 +13,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.changes import (
     find_former_path,
     find_rename,
-    join_facts,
+    former_patterns,
     removals_of,
     renames_of,
 )
@@ -29,7 +29,7 @@ from sourcelight.engines.deepsearch.facts.commits import (
     line_expression,
     revisions_of,
 )
-from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, join_facts, limiting_notices
 from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners, find_people
 from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths, is_file_of, test_files
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -304,6 +304,9 @@ def _find_line_change(work: Work) -> Fact | None:
     request = work.request
     fact = Fact(None, "", "", unit="date")
     files = [path.pattern for path in request.paths]
+    if request.event == "added":
+        # A line of a file is as old as it was under the former names of the file.
+        files += former_patterns(work)
     fact.unapplied += [*request.languages, *request.authors, *(path.source_text for path in request.without)]
     is_of_tests = request.tests is True and not files
     if is_of_tests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.markdown import in_sentence
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.search import Target
@@ -194,3 +195,18 @@ def format_call(name: str, arguments: Mapping[str, Any]) -> str:
         f"{_CAPITAL.sub(lambda match: f'_{match[0].lower()}', key)}={value!r}" for key, value in arguments.items()
     )
     return f"code.{name}({written_arguments})"
+
+
+def join_facts(changes: Sequence[Fact]) -> Fact:
+    """Join the facts on several files or names in one answer."""
+    first = changes[0]
+    first.subject = "; ".join([first.subject, *(in_sentence(fact.subject) for fact in changes[1:])])
+    first.query = "  +  ".join(fact.query for fact in changes)
+    for fact in changes[1:]:
+        first.commits += fact.commits
+        first.notes += fact.notes
+        first.tables += fact.tables
+        first.sentences += fact.sentences
+        first.unapplied += fact.unapplied
+
+    return first

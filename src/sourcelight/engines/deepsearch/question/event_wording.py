@@ -179,7 +179,7 @@ _SLOTS = {
     "X": r"(?P<x>\S.*?)",
     "Y": r"(?P<y>\S.*?)",
     "OLD": r"(?P<old>\S+)",
-    "NEW": r"(?P<new>\S+)",
+    "NEW": r"(?P<new>(?![-+]?\d|[\"'`]|(?:true|false|on|off|yes|no|none|null|nil)\b)\S+|`[^`\s]+`)",
     "NAME": r"(?P<name>\S+)",
     "FILE": r"(?P<file>`?[\w./-]{1,80}\.\w{1,10}`?)",
     "VERSION": r"(?P<version>v?\d[\w.+-]*)",

@@ -13,6 +13,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     TERMS,
     is_every,
     take_authors,
+    take_entry,
     take_messages,
     take_paths,
     take_rename,
@@ -84,7 +85,8 @@ _SET = rf"(?:{_OF_VALUE.pattern}|\b(?:set|chang(?:e|ed|es))\b)"
 _TO_VALUE = re.compile(
     rf"(?:{_SET}\s+(?:(?:the|its)\s+)?(?:(?:default|limit|value)\s+(?:of|for)\s+)?(?P<name>⟨[NQ]\d+⟩)"
     rf"|(?P<subject>⟨[NQ]\d+⟩)\s+(?:(?:was|been|is)\s+)*{_SET})"
-    r"\s+(?:from\s+\S+\s+)?to\s+(?P<value>⟨[NQ]\d+⟩|-?\d[\w.]*\w|-?\d)(?![\w.]*\w)",
+    r"\s+(?:from\s+\S+\s+)?to\s+(?P<value>⟨[NQ]\d+⟩|-?\d[\w.]*\w|-?\d|true|false|on|off|yes|no|none|null|nil)"
+    r"(?![\w.]*\w)",
     re.IGNORECASE,
 )
 _MAKES = re.compile(r"\W*who\s+(?:creates|instantiates|constructs|calls|invokes|uses)\b", re.IGNORECASE)
@@ -348,8 +350,12 @@ def _of_subject(  # noqa: PLR0911 - one for each form of question
         _take_subject(marked_text, names["terms"])
         scope = {"terms": terms, "every": is_every(names["terms"]), **take_paths(marked_text, paths, of_history=False)}
     else:
+        term = take_entry(marked_text) if event in {"added", "removed"} else None
         is_past = event in {"removed", "renamed"}
-        scope = take_paths(marked_text, paths, of_history=True, removed=is_past)
+        scope = {
+            **take_paths(marked_text, paths, of_history=True, removed=is_past and term is None),
+            **({"terms": (term,)} if term is not None else {}),
+        }
 
     pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED, "renamed": _RENAMED}[event]
     marked_text.remove(pattern)
@@ -402,7 +408,7 @@ def _to_value(marked_text: MarkedText) -> dict[str, Any] | None:
     text = marked_text.text_of(value)
 
     # A former name is renamed to the next one: only numbers and quoted texts are values.
-    if not re.match(r"-?\d", text) and not value.startswith("⟨Q"):
+    if not re.match(r"-?\d", text) and value.startswith("⟨N"):
         return None
 
     terms = terms_of(marked_text, match["name"] or match["subject"])

@@ -153,8 +153,8 @@ def _mark_files(marked_text: MarkedText, paths: QuestionPaths) -> None:
     marked_text.mark(_HYPHENATED, "P", file)
 
 
-_HYPHENATED = re.compile(r"(?<![\w⟨./-])[A-Za-z]\w{0,60}(?:-\w{1,60}){1,8}(?![\w⟩/.-])")
-"""A name such as ``MIT-LICENSE``, which may be that of a file at the top."""
+_HYPHENATED = re.compile(r"(?<![\w⟨./-])(?:[A-Za-z]\w{0,60}(?:-\w{1,60}){1,8}|(?<=\s)[A-Z]\w{2,60})(?![\w⟩/.-])")
+"""A name such as ``MIT-LICENSE`` or ``Earthfile``, which may be that of a file at the top."""
 
 
 def _mark_folders(marked_text: MarkedText, paths: QuestionPaths) -> None:

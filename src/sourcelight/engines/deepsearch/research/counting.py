@@ -40,6 +40,8 @@ _NEUTRAL = frozenset({
     "record", "message", "target", "protocol", "template", "service", "trait", "struct", "enum", "interface",
     "object", "type", "resource", "mixin", "extension", "proc", "procedure", "view", "table", "trigger", "rpc", "task",
     "they", "we", "out", "since", "thing",
+    "category", "tag", "role", "driver", "adapter", "command", "subcommand", "plugin", "middleware", "filter", "rule",
+    "provider", "handler", "hook", "directive", "alias", "widget", "component", "theme", "backend", "engine",
     "namespace", "package", "union", "annotation", "property", "helper", "routine", "someone", "somebody",
 })  # fmt: skip
 """Words beside a name that narrow nothing: the feature `x`, by whom."""

@@ -25,7 +25,8 @@ from sourcelight.engines.deepsearch.lookups.absence.words import (
 )
 from sourcelight.engines.deepsearch.lookups.answering import find_lookup
 from sourcelight.engines.deepsearch.lookups.project.answering import as_count_request
-from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit, spellings_of_project
+from sourcelight.engines.deepsearch.lookups.project.commit_descriptions import spellings_of_project
+from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit
 from sourcelight.engines.deepsearch.lookups.project.releases import find_first_tag
 from sourcelight.engines.deepsearch.lookups.project.subject_paths import (
     name_subject_paths,

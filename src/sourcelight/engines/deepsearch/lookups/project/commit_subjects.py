@@ -20,7 +20,9 @@ _PREFIX = re.compile(
 )
 """The part of a subject that names a component: `feat(gate):`, `[charts/gate]`."""
 _NUMBERS = re.compile(
-    r"\s*\(?(?:(?:closes|fixes|see|refs?|pr|issue|bug|resolves)\s+)?#\d+\)?|\s*\[#\d+\]", re.IGNORECASE
+    r"^(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|issue|bug)?\s*\(?#\d+\)?\s*[-:,]\s*"
+    r"|\s*\(?(?:(?:closes|fixes|see|refs?|pr|issue|bug|resolves)\s+)?#\d+\)?|\s*\[#\d+\]",
+    re.IGNORECASE,
 )
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[A-Z]+")
 """The words in a name, such as `is`, `Aba` and `Routing`."""
@@ -28,7 +30,8 @@ _IRREGULAR = {
     "made": "make", "wrote": "write", "written": "write", "brought": "bring", "built": "build", "hid": "hide",
     "hidden": "hide", "shown": "show", "sped": "speed", "rewrote": "rewrite", "rewritten": "rewrite", "took": "take",
     "taken": "take", "gave": "give", "given": "give", "began": "begin", "begun": "begin", "ran": "run", "sent": "send",
-    "moved": "move", "dropped": "drop", "taught": "teach", "got": "get", "gotten": "get", "let": "let", "did": "do",
+    "broke": "break", "broken": "break", "moved": "move", "dropped": "drop",
+    "taught": "teach", "got": "get", "gotten": "get", "let": "let", "did": "do",
 }  # fmt: skip
 ADDING = ("add", "introduce", "implement", "create", "support", "new", "initial")
 _MEANINGS: Sequence[tuple[Sequence[str], Sequence[str]]] = (
@@ -62,6 +65,7 @@ _WIDER_MEANINGS: Sequence[tuple[str, str]] = (
     ("limit cap restrict bound", "limit cap restrict bound add set"),
     ("speed optimize optimise improve", "speed optimize optimise improve perf"),
     ("rename", "rename"),
+    ("use adopt", "use adopt switch migrate move convert port"),
     ("deprecate", "deprecate"),
     ("replace migrate switch swap move convert port", "replace migrate switch swap move convert port dump use"),
 )
@@ -83,6 +87,16 @@ builtin basic initial new first minimal minimum module package document commit i
 """
 GENERIC = frozenset(_GENERIC_TEXT.split())
 """Nouns that name the kind of a thing, which a question and a subject may name differently or leave out."""
+_KINDS_TEXT = """
+tag category role driver adapter plugin filter rule task template provider backend handler hook middleware widget field
+key attribute macro mixin trait struct enum interface constant variable header reader literal dialect locale engine
+formatter converter validator transformer codec operator keyword tool utility method function class type property
+extension addon theme preset parser lexer backend frontend service resource mode feature page screen target step job
+workflow script file directory folder endpoint route shortcut keybinding binding alias decorator annotation directive
+exporter importer linter check checker cop matcher encoder decoder serializer integration wrapper language syntax
+"""
+KINDS = frozenset(_KINDS_TEXT.split())
+"""Further nouns for the kind of a thing, which the subject of a commit may leave out: the `retry` tag."""
 GENERIC_IF_REMOVED = frozenset(["ci", "configuration", "config", "integration", "file", "files", "code", "dependency"])
 """Nouns behind a name that is removed or replaced: "Remove Travis configuration" removes Travis."""
 _BESIDE_TEXT = """
@@ -173,7 +187,7 @@ class SubjectLine:
             has_object = any(
                 other.lower() not in GENERIC and other.lower() not in FUNCTION_WORDS for other in phrases[-1]
             )
-            if word in {"and", "or"} or re.search(r"[,&+]", between) is not None:
+            if word in {"and", "or"} or re.search(r"[,&+/]", between) is not None:
                 phrases.append([] if word in {"and", "or"} else [match[0]])
                 continue
             if word in JOINING or re.search(r"[;:(]|[^\x00-\x7f]", between) is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +18,7 @@ from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call, limiting_notices
+from sourcelight.engines.deepsearch.lookups.project.commit_descriptions import CommitDescription, read_descriptions
 from sourcelight.engines.deepsearch.lookups.project.commit_subjects import (
     BESIDE,
     DIRECTED,
@@ -27,30 +27,20 @@ from sourcelight.engines.deepsearch.lookups.project.commit_subjects import (
     JOINING,
     LIGHT,
     LIMITS,
-    MAX_CHARS,
     SAME,
     SIMILAR,
-    WORD,
     SubjectLine,
     all_forms_of,
     stem_of,
 )
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.question.event_wording import without_second_part
-from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.search.ranking.terms.related_words import short_forms
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, stem
 
-_MAX_WORDS = 12
 _MAX_FITTING = 3
 """Commits that may fit: of more, the first isn't what the question is about."""
-_NEUTRAL_TEXT = """
-commit commits first originally initially exactly actually repo repository project codebase ever person author change
-favour favor over they we you it there their our own them that this
-"""
-_NEUTRAL = frozenset(_NEUTRAL_TEXT.split())
 _INTO = frozenset(["to", "in", "into", "on", "of", "from", "for", "at", "within"])
 
 
@@ -60,29 +50,18 @@ _SIMILAR = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _CommitDescription:
-    """The words of a question for a commit: all of them by stem, in order, and the longest of them that is no verb.
-
-    `verb` is the stem of what was done, empty for a verb that says nothing by itself; `objects` are the stems of the
-    words that a subject has to have.
-    """
-
-    stems: tuple[str, ...]
-    words: tuple[str, ...]
-    longest: str
-    is_exact: bool
-    verb: str = ""
-    objects: tuple[str, ...] = ()
-
-
 def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
     """Return the only commit whose subject says what a question describes, or the first of a few; None for others."""
-    description = _read(inquiry.words, spellings_of_project(inquiry))
-    if description is None:
-        return None
-
     work = Work(FactRequest("lookup"), inquiry, emit)
+    for description in read_descriptions(inquiry):
+        finding, is_none = _find(work, description)
+        if not is_none:
+            return finding
+    return None
+
+
+def _find(work: Work, description: CommitDescription) -> tuple[Finding | None, bool]:
+    """Return the finding for a description, and whether no subject fits it at all."""
     arguments: dict[str, Any] = {
         "repos": work.names,
         "messageTerms": [f"(?i){escape_regexp(text)}" for text in _beginnings(description.longest)],
@@ -93,8 +72,8 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
     try:
         answer = work.call("commit_search", arguments, changes=False)
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
-        inquiry.context.cancellation.check()
-        return None
+        work.inquiry.context.cancellation.check()
+        return None, False
 
     rows = answer.table.to_pylist()
     single = [
@@ -107,14 +86,14 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
     subjects = {row["subject"] for row in fitting}
     is_reverted = any(_find_reverted_subject(row["subject"] or "") in subjects for row in rows)
     if not 0 < len(fitting) <= _MAX_FITTING or is_reverted or len({row["repository"] for row in fitting}) > 1:
-        return None
+        return None, not fitting
 
     row = min(fitting, key=lambda row: row["commit_date"])
     # By a similar verb and with further words, several subjects say several things.
     if not is_exact and len(subjects) > 1:
-        return None
+        return None, False
     if any(other["commit_date"] < row["commit_date"] and _may_be(line, description) for other, line in lines):
-        return None
+        return None, False
     series = ", the first of several that fit" if len(fitting) > 1 else ""
     finding = Finding(
         Statement(
@@ -131,7 +110,7 @@ def find_described_commit(inquiry: ResearchRequest, emit: Emit) -> Finding | Non
         Statement(f"“{inline(other['subject'])}” by {byline(other)}", (evidence_of(other),))
         for other in sorted(fitting, key=lambda row: row["commit_date"])[1:]
     ]
-    return finding if not finding.notes and is_proven(finding) else None
+    return (finding if not finding.notes and is_proven(finding) else None), False
 
 
 def _beginnings(word: str) -> list[str]:
@@ -141,69 +120,7 @@ def _beginnings(word: str) -> list[str]:
     return [beginning if word.startswith(beginning) else word[:3], *beginnings]
 
 
-def spellings_of_project(inquiry: ResearchRequest) -> frozenset[str]:
-    """Return the name of the only searched repository, also without its first word: small letters without signs."""
-    names = inquiry.pins.short_names if len({pin.repository for pin in inquiry.pins}) == 1 else ()
-    parts = [re.findall(r"[A-Za-z\d]+", name.lower()) for name in names]
-    return frozenset("".join(words[start:]) for words in parts for start in range(len(words)) if start < 2)
-
-
-def _read(text: str, project_names: Collection[str] = ()) -> _CommitDescription | None:
-    """Read the words that describe a commit; None for a question that asks for something else, or names too little."""
-    asks = WHO.search(text) or WHEN.search(text)
-    if asks is None or len(text) > MAX_CHARS:
-        return None
-
-    rest = without_second_part(text[asks.end() :]).replace("`", " ").replace("·", " ")
-    words = [
-        word.removesuffix("'s")
-        for word in WORD.findall(re.sub(r"(?<=\w)'s\b|\(\)", "", rest))
-        if word.lower() not in _NEUTRAL
-    ]
-    if any(word.lower() in LIMITS for word in words):
-        return None
-
-    words = [word for word in words if word.lower() not in FUNCTION_WORDS]
-    other_words = [word for word in words if re.sub(r"[^a-z\d]", "", word.lower()) not in project_names]
-    # The name of the project says nothing in its own history, unless nothing else is named.
-    words = other_words if len(other_words) > 1 else words
-    stems = tuple(dict.fromkeys(map(stem_of, words)))
-    objects = [word for word in words if stem_of(word) not in SAME and stem_of(word) != "make"]
-    if not objects or not 1 < len(stems) <= _MAX_WORDS:
-        return None
-
-    is_name = any(not (word.isalpha() and word.islower()) for word in objects)
-    is_exact = len(objects) == 1 and not is_name
-    longest = max((word.lower().lstrip("-") for word in objects), key=len)
-    if len(longest) < 2 and not is_name:
-        return None
-
-    verb = _verb_of(asks[0], words)
-    without = GENERIC if stem_of(verb) not in _WITHOUT_MEANING else GENERIC | {"work", "works", "properly", "correctly"}
-    object_words = [word for word in words if word != verb and word.lower() not in without]
-    longest = max((word.lower().lstrip("-.") for word in object_words), key=len, default=longest)
-    named_stems = tuple(dict.fromkeys(stem_of(word.lstrip("-.")) for word in object_words))
-    return _CommitDescription(
-        stems, tuple(words), longest, is_exact, "" if stem_of(verb) in _WITHOUT_MEANING else stem_of(verb), named_stems
-    )
-
-
-def _verb_of(asks: str, words: Sequence[str]) -> str:
-    """Return the verb of a question: its first word if it asks for a person, else its last; empty for none."""
-    verbs = [word for word in words if stem_of(word) in SIMILAR or stem_of(word) in _WITHOUT_MEANING]
-    is_passive = re.match(r"\W*(?:when|since|(?:in|on|at)\b)", asks, re.IGNORECASE) is not None
-    if not is_passive:
-        return words[0]
-    return verbs[-1] if verbs else ""
-
-
-_WITHOUT_MEANING = frozenset(
-    map(stem_of, ("make", "teach", "get", "let", "do", "have", "give", "turn", "cause", "put", "set"))
-)
-"""Verbs that say nothing by themselves: "made the depth limited"."""
-
-
-def _may_be(line: SubjectLine, description: _CommitDescription) -> bool:
+def _may_be(line: SubjectLine, description: CommitDescription) -> bool:
     """Return whether a subject has all words of a thing and a similar verb, in whatever sentence.
 
     An older one of these may be the commit that is meant, though it isn't certain enough to be stated.
@@ -211,7 +128,8 @@ def _may_be(line: SubjectLine, description: _CommitDescription) -> bool:
     if not description.objects:
         return False
     words = {match[0].lower() for match in line.words}
-    if words & (BESIDE | LIMITS):
+    options = {word.lower() for word in description.words if word.startswith("--")}
+    if words & (BESIDE | LIMITS) or not options <= words:
         return False
     forms = frozenset[str]().union(*map(all_forms_of, words))
     verb = next((form for form in line.forms[0] if form in _SUBJECT_VERBS), "")
@@ -235,20 +153,22 @@ def _has_numbers(subject: str, words: Sequence[str]) -> bool:
     return True
 
 
-def _names(subject: str, line: SubjectLine, description: _CommitDescription) -> bool:
+def _names(subject: str, line: SubjectLine, description: CommitDescription) -> bool:
     """Return whether the object of a subject is what a question describes, with a similar verb and maybe more words."""
     objects = description.objects
     # "Moved the benchmarks to a repo" has one name of two: what it was moved to is missing.
-    if not objects or (description.verb in DIRECTED and len(objects) < 2):
+    lower_words = [match[0].lower() for match in line.words]
+    is_from = description.verb == stem_of("use") and "from" in lower_words
+    if not objects or (description.verb in DIRECTED and len(objects) < 2) or is_from:
         return False
 
-    lower_words = [match[0].lower() for match in line.words]
     unnamed_words = {
         word for word in lower_words if word not in GENERIC and word not in _VERB_FORMS and stem_of(word) not in objects
     }
     # One word of prose is the object only if the subject has no other.
-    is_prose = len(objects) == 1 and description.is_exact and bool(unnamed_words)
-    if is_prose or _is_narrower(lower_words, unnamed_words, objects):
+    is_verb_first = bool(line.forms[0] & _SUBJECT_VERBS)
+    further_words = unnamed_words - FUNCTION_WORDS - ({lower_words[0]} if is_verb_first else set())
+    if (description.is_exact and further_words) or _is_narrower(lower_words, unnamed_words, objects):
         return False
 
     if any(word in LIMITS for word in lower_words) or re.match(
@@ -298,7 +218,7 @@ def _is_narrower(words: Sequence[str], unnamed_words: Collection[str], objects: 
     return is_turned or (is_one_phrase and bool(between & set(unnamed_words)))
 
 
-def _means(description: _CommitDescription, verb: str, line: SubjectLine) -> bool:
+def _means(description: CommitDescription, verb: str, line: SubjectLine) -> bool:
     """Return whether the verb of a subject may say what was asked; without a verb, it names what is new."""
     requested_verb = description.verb
     is_named_first = bool(all_forms_of(line.words[0][0]) & frozenset(description.objects))
@@ -337,9 +257,9 @@ _SUBJECT_VERBS = frozenset(map(stem_of, _SUBJECT_VERBS_TEXT.split()))
 """Words that are verbs at the beginning of a subject; a subject that begins with another one may have none."""
 
 
-def _says(line: SubjectLine, description: _CommitDescription) -> bool:
+def _says(line: SubjectLine, description: CommitDescription) -> bool:
     """Return whether the subject of a commit says what a question describes, and nothing else before it."""
-    if len(line.words) < 2:
+    if len(line.words) < 2 or not description.stems:
         return False
 
     matches, forms, prefix_words = line.words, line.forms, line.prefix_words

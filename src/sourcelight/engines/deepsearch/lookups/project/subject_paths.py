@@ -18,7 +18,7 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 _MAX_WORDS, _MAX_ENDINGS = 6, 3
 _VERBS = (
     r"(?:add|creat|introduc|implement|chang|remov|delet|renam|edit|touch|modif|updat|start|rewr|mov)\w*|wr(?:ote|itten)"
-    r"|built"
+    r"|built|set up"
 )
 _FIRST_OR_LAST = r"(?:(?:last|first|originally|initially) )?"
 _FORMS_TEXT = rf"""
@@ -101,7 +101,8 @@ def name_subject_paths(inquiry: ResearchRequest) -> list[ResearchRequest]:
         path if path.endswith("/") or (is_past and is_bare.fullmatch(path) is not None) else code(path)
         for path in fitting_paths
     ]
-    return [inquiry.with_words(f"{match['before']}{name}{match.groupdict().get('after') or ''}") for name in names]
+    before, after = match["before"], match.groupdict().get("after") or ""
+    return [inquiry.with_words(re.sub(r"\bset up\b", "added", f"{before}{name}{after}")) for name in names]
 
 
 def name_word_path(inquiry: ResearchRequest) -> tuple[ResearchRequest, str] | None:

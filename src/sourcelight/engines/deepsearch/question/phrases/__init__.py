@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.question.phrases.commits import (
     take_messages,
     take_range,
 )
-from sourcelight.engines.deepsearch.question.phrases.paths import AT_TOP, take_paths, take_rename
+from sourcelight.engines.deepsearch.question.phrases.paths import AT_TOP, take_entry, take_paths, take_rename
 from sourcelight.engines.deepsearch.question.phrases.terms import (
     CALL,
     DET,
@@ -35,6 +35,7 @@ __all__ = [
     "read_terms",
     "take_authors",
     "take_changed_text",
+    "take_entry",
     "take_messages",
     "take_paths",
     "take_range",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.engines.deepsearch.question.marks import GAP, Mark, MarkedText
-from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths, nest_folders, past_scope
+from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths, Term, nest_folders, past_scope
 from sourcelight.engines.deepsearch.question.vocabulary import is_path
 
 _WORD_PREPOSITION = (
@@ -225,3 +225,41 @@ def _find_scope(question_paths: QuestionPaths, text: str, *, of_history: bool, r
     if of_history and (scope is None or (removed and not is_exact)):
         scope = question_paths.find_past(text) or scope
     return scope or past_scope(text, text)
+
+
+_ENTRY_NOUN = (
+    r"(?:support|language|entry|key|option|setting|rule|line|section|item|dependency|package|target|job|step|file|function"
+    r"|method|class|test|comment|note|link|badge|field|type|command|it|them|everything|something)s?"
+)
+_ENTRY = (
+    rf"(?P<entry{{number}}>(?:an?\s+|the\s+)?(?!{_ENTRY_NOUN}\b)(?P<word{{number}}>[\w+#.-]{{{{2,60}}}}?)"
+    rf"(?:\s+{_ENTRY_NOUN})?)"
+)
+_OF_FILE = re.compile(
+    rf"\b(?:add(?:ed)?|introduced?|put|removed?|deleted?|dropped|took|listed)\s+{_ENTRY.format(number=1)}"
+    rf"\s+(?:to|into|in|from|out of)\s+(?:the\s+)?(?=⟨P(?P<path1>\d+)⟩)"
+    rf"|\b(?:was|were|did)\s+{_ENTRY.format(number=2)}\s+(?:added|introduced|removed|deleted|dropped|listed)"
+    rf"\s+(?:to|into|in|from)\s+(?:the\s+)?(?=⟨P(?P<path2>\d+)⟩)",
+    re.IGNORECASE,
+)
+"""A word that a commit adds to a file: "who added Svelte support to languages.json"."""
+_DATA = re.compile(r"\.(?:json|ya?ml|toml|cfg|ini|conf|xml|csv|txt|lock|properties|env|md|rst)$", re.IGNORECASE)
+"""Files in which each word is an entry."""
+
+
+def take_entry(marked_text: MarkedText) -> Term | None:
+    """Take the word that was added to a file or removed from it; None for a question about the file itself."""
+    match = _OF_FILE.search(marked_text.text)
+    if match is None:
+        return None
+
+    number = "1" if match["entry1"] is not None else "2"
+    word = match[f"word{number}"]
+    path = marked_text.marks[int(match[f"path{number}"])].text
+    is_name = not (word.isalpha() and word.islower()) or _DATA.search(path) is not None
+    if not is_name or path.endswith("/"):
+        return None
+
+    start, end = match.span(f"entry{number}")
+    marked_text.text = f"{marked_text.text[:start]} {marked_text.text[end:]}"
+    return Term(word, is_word=True)
