@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Self, get_args
 
 RuleSubject = Literal[
     "agent commits", "agent lines", "bots", "comparison", "coupling", "file kinds", "imports", "languages", "merges",
-    "people",
+    "people", "repeated commits",
 ]  # fmt: skip
 """Subject of a rule."""
 
@@ -67,6 +67,17 @@ def restore_rules(notices: Sequence[str], subjects: Any) -> tuple[str, ...]:
     return tuple(
         notice if subject is None else Rule(notice, subject) for notice, subject in zip(notices, kinds, strict=True)
     )
+
+
+def repetition_notices(commits: int, distinct: int) -> list[str]:
+    """Return a notice if a count of commits has some of them more than once, because several repositories have them."""
+    if distinct == commits:
+        return []
+    text = (
+        f"Only {distinct:,} of {commits:,} commits are distinct: a commit that several repositories have, such as a fork "
+        "and its origin, counts in each of them."
+    )
+    return [Rule(text, "repeated commits")]
 
 
 MERGES_COUNTED = Rule("Merges are counted as commits and have no changed lines of their own.", "merges")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -337,6 +338,16 @@ def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
     assert lead["Who removed `wait`?"].startswith("No commit removed a line with `wait`")
     assert "was removed by Lin" in lead["When was b.py deleted?"]
     assert "last changed by Grace" in lead["Who last changed a.py?"]
+
+
+def test_commits_that_a_fork_shares_with_its_origin_are_told(tmp_path: Path) -> None:
+    origin = RepositoryBuilder(tmp_path / "tree" / "origin")
+    origin.commit({"a.py": "a = 1\n"}, "Add a")
+    origin.commit({"a.py": "a = 2\n"}, "Change a")
+    shutil.copytree(origin.path, tmp_path / "tree" / "fork")
+    engine = open_engine([tmp_path / "tree"], index=tmp_path / "index", workers=1)
+    for question in ("How many commits changed a.py?", "Who has the most commits?"):
+        assert "Only 2 of 4 commits are distinct" in research(engine, question).text.split("\n\n## ")[0]
 
 
 @pytest.fixture(scope="module")

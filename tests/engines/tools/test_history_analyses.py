@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import sourcelight as sl
 from engines.tools.past import BO, Past, renamed_in_merge
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import PathNotFound, ToolError
+from sourcelight.core.notices import is_rule
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.tools.history.tables import directories, periods
 from sourcelight.testing import RepositoryBuilder
@@ -305,3 +308,27 @@ def test_what_is_not_there_is_refused(past: Past) -> None:
     with pytest.raises(ToolError, match="without git"):
         past.call("blame", repo="plain", path="p.txt")
     assert not past.call("contributors", repos=["plain"]).complete
+
+
+@pytest.mark.parametrize("name", ["contributors", "churn", "pickaxe"])
+def test_commits_that_several_repositories_have_are_told(tmp_path: Path, name: str) -> None:
+    origin = RepositoryBuilder(tmp_path / "origin")
+    origin.commit({"a.txt": "text\n"}, "one")
+    origin.commit({"a.txt": "texts\n"}, "two")
+    shutil.copytree(tmp_path / "origin", tmp_path / "fork")
+    RepositoryBuilder(tmp_path / "fork").commit({"b.txt": "text\n"}, "three")
+    RepositoryBuilder(tmp_path / "other").commit({"c.txt": "text\n"}, "other")
+    pattern = {"pattern": "text"} if name == "pickaxe" else {}
+
+    with sl.open(tmp_path) as code:
+        call = partial(getattr(code, name), **pattern)
+        told = call(repos=["fork", "origin", "other"], by=["year"]).attrs["notices"]
+        silent = call(repos=["fork", "other"], by=["year"]), call(by=["year", "repository"]), call(repos=["origin"])
+
+    sentence = (
+        "Only 4 of 6 commits are distinct: a commit that several repositories have, such as a fork and its origin, "
+        "counts in each of them."
+    )
+    assert [notice for notice in told if "distinct" in notice] == [sentence]
+    assert all(is_rule(notice, "repeated commits") for notice in told if "distinct" in notice)
+    assert not [notice for frame in silent for notice in frame.attrs["notices"] if "distinct" in notice]

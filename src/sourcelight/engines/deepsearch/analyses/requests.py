@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sourcelight.core.markup import code
+from sourcelight.core.notices import is_rule
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.question.lookups.analyses import AnalysisQuestion
 
@@ -33,11 +34,14 @@ class AnalysisRows:
         The calls in the syntax of Python.
     notes
         Sentences on what the rows lack.
+    repetitions
+        Sentences on commits that the rows count more than once.
     """
 
     rows: list[Row] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    repetitions: list[str] = field(default_factory=list)
 
     def fact(self, subject: str, *, unit: str, rule: str, table: Rows | None, repositories: Counter[str]) -> Fact:
         """Return a fact with these calls and notes; the other arguments are attributes of `Fact`."""
@@ -45,7 +49,7 @@ class AnalysisRows:
             number=None,
             subject=subject,
             query="  +  ".join(self.calls),
-            rule=rule,
+            rule=" ".join([rule, *self.repetitions]),
             repositories=repositories,
             tables=[] if table is None else [table],
             notes=self.notes,
@@ -120,6 +124,7 @@ class AnalysisRequest:
         result.rows += answer.table.to_pylist()
         result.calls.append(format_call(name, arguments))
         result.notes += limiting_notices(answer)
+        result.repetitions += [notice for notice in answer.notices if is_rule(notice, "repeated commits")]
 
     @property
     def files(self) -> dict[str, list[str]]:

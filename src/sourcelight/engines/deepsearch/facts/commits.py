@@ -10,6 +10,7 @@ from typing import Any
 from sourcelight.core.batches import persons
 from sourcelight.core.markup import code, count_of
 from sourcelight.core.markup.counts import join_names
+from sourcelight.core.notices import repetition_notices
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
@@ -201,6 +202,7 @@ def count_commits(work: Work) -> Fact:
     if request_period := _PERIODS.get(work.request.group):
         fact.tables.insert(0, _period_table(rows, *request_period))
 
+    fact.sentences += repetition_notices(len(rows), len({row["commit"] for row in rows}))
     if not rows and work.request.authors:
         fact.sentences.append("No author's name or address contains this text.")
 

@@ -90,7 +90,8 @@ def _sums(
         "first": first,
         "last": last,
     }
-    return change_groups.GroupSums(people.person_set, keys, values)
+    commit_keys = change_groups.keys_of_commits(history, commit)
+    return change_groups.GroupSums(people.person_set, keys, values, commit_keys=commit_keys)
 
 
 def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
@@ -130,7 +131,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
         drill_arguments["files"] = list(arguments.files)
     attributes["pattern"] = arguments.pattern
     left_out = Rule("Merges and binary files are left out: they have no changed lines of their own.", "merges")
-    notices = [*part.notices, left_out]
+    notices = [*part.notices, *change_groups.repetitions_of(part, by), left_out]
     if "author" in by:
         notices += people.join_notices(groups[0].tolist())
     shown_table = tables.table("pickaxe", table, count).take(pa.array(order))

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.core.notices import repetition_notices
+from sourcelight.engines.history import History
 from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.handler import PartialResult
 from sourcelight.engines.tools.history import tables
@@ -53,6 +55,8 @@ class GroupSums:
         Distinct paths, those before a rename included.
     by_agents
         Distinct commits that name a coding assistant.
+    commit_keys
+        The keys that `keys_of_commits` gives for the commits that count.
     """
 
     persons: PersonSet
@@ -62,6 +66,24 @@ class GroupSums:
     unknown: int = 0
     touched: int = 0
     by_agents: int = 0
+    commit_keys: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+def keys_of_commits(history: History, commits: Int64Array) -> Int64Array:
+    """Return the first bytes of the ids of the distinct commits in `commits`, which tell commits of repositories apart."""
+    is_counted = np.zeros(len(history.commits), np.bool_)
+    is_counted[commits] = True
+    return np.ascontiguousarray(history.commits.oid[is_counted, :8]).view(np.int64).reshape(-1)
+
+
+def repetitions_of(part: PartialResult, by: Sequence[str]) -> list[str]:
+    """Return the notice on commits that rows count more than once; rows by repository don't."""
+    keys = [result.commit_keys for result in part.results.values()]
+    if "repository" in by or len(keys) < 2:  # noqa: PLR2004 - several
+        return []
+
+    all_keys = np.concatenate(keys)
+    return repetition_notices(len(all_keys), len(np.unique(all_keys)))
 
 
 def group_rows(

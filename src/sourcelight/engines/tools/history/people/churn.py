@@ -97,6 +97,7 @@ def _sums(
         unknown=uncounted,
         touched=touched,
         by_agents=by_agents,
+        commit_keys=change_groups.keys_of_commits(history, commit_rows),
     )
 
 
@@ -186,7 +187,8 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     table["authors"] = pa.array(count_distinct(codes, rows.person, count))
     starts = groups[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, -(sums["additions"] + sums["deletions"])), table)
-    notices = [*part.notices, MERGES_LEFT_OUT, *kind_notices(arguments.file_kinds)]
+    repetitions = change_groups.repetitions_of(part, by)
+    notices = [*part.notices, *repetitions, MERGES_LEFT_OUT, *kind_notices(arguments.file_kinds)]
     if unknown:
         notices.append(f"The lines of {count_of(unknown, 'change')} are not counted, because contents are missing.")
 

@@ -80,7 +80,8 @@ def _sums(
         row_of_commit[change_rows] = author_codes
         values |= _line_sums(selection, row_of_commit, count=count, arguments=arguments, context=context)
 
-    return change_groups.GroupSums(people.person_set, keys, values)
+    commit_keys = change_groups.keys_of_commits(history, change_rows)
+    return change_groups.GroupSums(people.person_set, keys, values, commit_keys=commit_keys)
 
 
 def _line_sums(
@@ -136,7 +137,8 @@ def _combine(arguments: ContributorsArguments, context: ToolContext, part: Parti
     starts = groups[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, people.bots[groups[0]], -sums["commits"]), table)
     merges = [] if arguments.lines is False else [MERGES_COUNTED]
-    notices = [*part.notices, *merges, *people.join_notices(groups[0].tolist())]
+    repetitions = change_groups.repetitions_of(part, by)
+    notices = [*part.notices, *repetitions, *merges, *people.join_notices(groups[0].tolist())]
     notices += kind_notices(arguments.file_kinds, " Commits are all.")
     notices += people.bot_notices(groups[0], sums["commits"])
     notices += agent_notices(int(sums["agent_commits"].sum()))
