@@ -23,6 +23,7 @@ from server.mcp.calling import call_tool, connected
 from sourcelight.cli.app import app
 from sourcelight.cli.startup.first_answers import read_serve_options
 from sourcelight.cli.startup.service import ServeOptions
+from sourcelight.repos.state import FILE_NAME, State
 from sourcelight.testing.repositories import RepositoryBuilder
 
 COMMAND = [sys.executable, "-c", "import sys; from sourcelight.cli import main; sys.exit(main())", "serve"]
@@ -155,8 +156,10 @@ def test_a_missing_directory_ends_the_service_with_its_error(tmp_path: Path) -> 
     assert process.returncode == 2
     assert "gone" in err
     assert "Traceback" not in err
-    # The token was made for this start, and is never shown again.
-    assert out.startswith("owner token (shown only once): ")
+    # A token is shown only once, so none is made before there is a service.
+    assert out == ""
+    with State(str(tmp_path / FILE_NAME)) as state:
+        assert state.tokens.all() == []
 
 
 @pytest.mark.parametrize("text", ["no json", '{"auth.pubic": true}', '{"auth.public": 5}'])

@@ -74,8 +74,8 @@ def repetition_notices(commits: int, distinct: int) -> list[str]:
     if distinct == commits:
         return []
     text = (
-        f"Only {distinct:,} of {commits:,} commits are distinct: a commit that several repositories have, such as a fork "
-        "and its origin, counts in each of them."
+        f"Only {distinct:,} of {commits:,} commits are distinct: a commit that several repositories have, such as a "
+        "fork and its origin, counts in each of them."
     )
     return [Rule(text, "repeated commits")]
 

@@ -80,12 +80,7 @@ def serve(options: ServeOptions, open_cluster_engine: Callable[[Limits], Engine]
                 for name in settings.unserved:
                     say(f"this version ignores the setting {name}: it lacks the feature; remove the setting")
 
-                try:
-                    run(start.app, listener, opening)
-                finally:
-                    # It is shown only once, so that it must not be lost with a service that found no repository.
-                    if owner.origin == "made" and not opening.is_open:
-                        _print_owner(owner)
+                run(start.app, listener, opening)
 
     return DONE
 
@@ -188,13 +183,16 @@ class _ServiceStart:
         )
 
     def _announce(self, engine: Engine) -> None:
+        from sourcelight.server.identity import make_owner_token
+
         settings = self._settings
         for name in settings.unknown_tools:
             say(f"mcp.tools.disabled names {name!r}, which isn't a tool of this version; correct or remove it")
 
         say_warnings(engine.catalog)
         print_line(f"sourcelight serves {count_of(len(engine.catalog.repositories), 'repository')} on {self._address}")
-        _print_owner(self._owner)
+        # Not before: a service without a repository ends with its error, and shows no token.
+        _print_owner(make_owner_token(self._state, self._owner))
         if settings.mcp_enabled:
             print_line(f"MCP clients connect to {settings.external_url or self._address}/.api/mcp")
 

@@ -16,7 +16,13 @@ from sourcelight.server.identity.authentication import (
     Refusal,
 )
 from sourcelight.server.identity.fair_queue import FairQueue, QueueFull
-from sourcelight.server.identity.owner_token import OWNER_TOKEN_VARIABLE, OwnerToken, OwnerTokenState, read_owner_token
+from sourcelight.server.identity.owner_token import (
+    OWNER_TOKEN_VARIABLE,
+    OwnerToken,
+    OwnerTokenState,
+    make_owner_token,
+    read_owner_token,
+)
 
 __all__ = [
     "FORBIDDEN",
@@ -34,5 +40,6 @@ __all__ = [
     "Principal",
     "QueueFull",
     "Refusal",
+    "make_owner_token",
     "read_owner_token",
 ]

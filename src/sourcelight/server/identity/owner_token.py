@@ -59,10 +59,10 @@ class OwnerTokenState:
 
 
 def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> OwnerTokenState:
-    """Return the owner's token: from the environment, else the one in `state`, else a new one.
+    """Return the owner's token: from the environment, else the one in `state`, which may lack one so far.
 
     Earlier versions had a file ``owner-token`` below `home`. Its hash moves into `state` and the file is deleted; the
-    token stays valid. Two first starts at the same moment agree on one token.
+    token stays valid.
 
     Raises
     ------
@@ -88,8 +88,16 @@ def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> Own
                 f"{path}: stored in the state, but can't be deleted: {exc.strerror}; delete it"
             ) from exc
 
-    text = state.tokens.create_first(OWNER, note=_NOTE)
-    return OwnerTokenState("made", None, text) if text else OwnerTokenState("kept")
+    return OwnerTokenState("kept")
+
+
+def make_owner_token(state: State, owner: OwnerTokenState) -> OwnerTokenState:
+    """Return the owner's token as read, or a new one if neither the environment nor `state` has a valid one.
+
+    Two first starts at the same moment agree on one token.
+    """
+    text = state.tokens.create_first(OWNER, note=_NOTE) if owner.origin == "kept" else ""
+    return OwnerTokenState("made", None, text) if text else owner
 
 
 def _read_digest(path: Path) -> bytes:

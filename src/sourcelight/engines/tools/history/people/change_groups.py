@@ -70,7 +70,7 @@ class GroupSums:
 
 
 def keys_of_commits(history: History, commits: Int64Array) -> Int64Array:
-    """Return the first bytes of the ids of the distinct commits in `commits`, which tell commits of repositories apart."""
+    """Return the first eight bytes of the ids of `commits`, each once."""
     is_counted = np.zeros(len(history.commits), np.bool_)
     is_counted[commits] = True
     return np.ascontiguousarray(history.commits.oid[is_counted, :8]).view(np.int64).reshape(-1)
@@ -79,7 +79,7 @@ def keys_of_commits(history: History, commits: Int64Array) -> Int64Array:
 def repetitions_of(part: PartialResult, by: Sequence[str]) -> list[str]:
     """Return the notice on commits that rows count more than once; rows by repository don't."""
     keys = [result.commit_keys for result in part.results.values()]
-    if "repository" in by or len(keys) < 2:  # noqa: PLR2004 - several
+    if "repository" in by or len(keys) < 2:
         return []
 
     all_keys = np.concatenate(keys)
