@@ -322,13 +322,13 @@ def test_commits_that_several_repositories_have_are_told(tmp_path: Path, name: s
 
     with sl.open(tmp_path) as code:
         call = partial(getattr(code, name), **pattern)
-        told = call(repos=["fork", "origin", "other"], by=["year"]).attrs["notices"]
+        notices = call(repos=["fork", "origin", "other"], by=["year"]).attrs["notices"]
         silent = call(repos=["fork", "other"], by=["year"]), call(by=["year", "repository"]), call(repos=["origin"])
 
     sentence = (
         "Only 4 of 6 commits are distinct: a commit that several repositories have, such as a fork and its origin, "
         "counts in each of them."
     )
-    assert [notice for notice in told if "distinct" in notice] == [sentence]
-    assert all(is_rule(notice, "repeated commits") for notice in told if "distinct" in notice)
+    assert [notice for notice in notices if "distinct" in notice] == [sentence]
+    assert all(is_rule(notice, "repeated commits") for notice in notices if "distinct" in notice)
     assert not [notice for frame in silent for notice in frame.attrs["notices"] if "distinct" in notice]
