@@ -249,3 +249,47 @@ def test_a_value_in_unit_tests_of_rust_is_no_default(tmp_path: Path) -> None:
     )
     files: Files = {"Cargo.toml": "[package]\nname = 'mill'\n", "src/lib.rs": rust}
     assert "`7`" not in lead_of(engine_for(tmp_path, files), "What is the default grain?")
+
+
+def test_a_setting_is_not_its_counterpart(tmp_path: Path) -> None:
+    """In cowboy, `max_header_name_length` was said to be the length of a value."""
+    source = "MAX_HEADER_NAME_LENGTH = 64\nHISTORY_LEN = 20\n"
+    engine = engine_for(tmp_path, {"kiln.py": source})
+    assert "`64`" not in lead_of(engine, "max header value length")
+    assert "`64`" in lead_of(engine, "max header name length")
+
+
+def test_a_counter_that_begins_with_0_is_no_default(tmp_path: Path) -> None:
+    """In linenoise, "what's the default history length" was answered with the number of lines of a new history."""
+    source = "static int history_len = 0;\nint fire(void) {\n    return history_len;\n}\n"
+    engine = engine_for(tmp_path, {"kiln.c": source})
+    assert "is set to" not in lead_of(engine, "what's the default history length")
+
+
+def test_no_import_of_a_package_is_no_count_of_what_depends_on_it(tmp_path: Path) -> None:
+    """In ocaml-cohttp, "**0** files import `lwt`" answered which packages depend on it, where nine opam files do."""
+    opam = 'opam-version: "2.0"\ndepends: [\n  "lwt" {>= "5.7.0"}\n]\n'
+    engine = engine_for(tmp_path, {"kiln-lwt.opam": opam, "src/kiln.ml": "open Lwt.Infix\nlet fire () = 1\n"})
+    assert "**0**" not in lead_of(engine, "which packages depend on lwt")
+
+
+def test_a_word_of_a_license_is_not_what_was_added(tmp_path: Path) -> None:
+    """In SwiftyJSON, "who added merge" was answered with the author of the license, which says "merge"."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    repo.commit({"LISCENSE": "You may use, copy and merge it.\n"}, "Start", author="Ada <ada@example.org>")
+    source = "func merge(a: Int) -> Int {\n    return a\n}\n"
+    repo.commit({"Kiln.swift": source}, "Add merge of glazes", author="Rika <rika@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert "Ada" not in lead_of(engine, "who added merge")
+
+
+def test_manifests_that_differ_are_both_named(tmp_path: Path) -> None:
+    """In ocaml-cohttp, one of twelve opam files requires a newer OCaml than the others."""
+    files: Files = {
+        f"{name}.opam": f'opam-version: "2.0"\ndepends: [\n  "ocaml" {{>= "{version}"}}\n]\n'
+        for name, version in (("kiln-async", "4.14"), ("kiln-lwt", "4.08"))
+    }
+    engine = engine_for(tmp_path, files)
+    sentence = lead_of(engine, "minimum ocaml version")
+    assert "`>= 4.14`" in sentence
+    assert "`>= 4.08`" in sentence

@@ -34,11 +34,9 @@ from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_
 from sourcelight.engines.deepsearch.facts.paths import PathNames, describe_missing_paths, is_file_of, test_files
 from sourcelight.engines.deepsearch.facts.searches import (
     describe_terms,
-    make_pattern,
-    make_queries,
     noun_for,
-    run_searches,
 )
+from sourcelight.engines.deepsearch.facts.texts import describe_remaining_lines
 from sourcelight.engines.deepsearch.markdown import inline, person_name
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
@@ -51,6 +49,9 @@ _MAX_REPOSITORIES = 50
 
 _LINE_VERBS = {"added": ("added", "add"), "removed": ("removed", "remove")}
 """Verbs of an event of a line: what happened to it, and what a commit did."""
+
+_WORD = re.compile(r"[a-z]{2,}")
+"""A word in small letters, which prose may have."""
 
 _MAX_SUBJECTS = 3
 """Names of one question whose events are looked up one by one."""
@@ -367,7 +368,7 @@ def _find_line_change(work: Work) -> Fact | None:
         request, ignored=tuple(word for word in request.ignored if not is_file_of(row["path"], word))
     )
     if request.event == "removed":
-        fact.subject += _remaining_lines(work, fact.notes, case="no" if is_other_case else "yes")
+        fact.subject += describe_remaining_lines(work, fact.notes, case="no" if is_other_case else "yes")
 
     return fact
 
@@ -375,11 +376,17 @@ def _find_line_change(work: Work) -> Fact | None:
 def _has_mention_first(work: Work, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether the first line with a text is of a document, and code has it since a later commit.
 
-    A document may speak of `mill set` years before there is such a command.
+    A document may speak of `mill set` years before there is such a command. A word of English is the thing that was
+    added if the subject or the path of its commit has it: a license says "merge", too.
     """
     if not rows or work.request.event != "added" or "mention" in work.inquiry.words.lower():
         return False
     first = rows[-1]
+    names = [term.text for term in work.request.terms]
+    if all(map(_WORD.fullmatch, names)) and not any(
+        name in f"{first['subject']} {first['path']}".lower() for name in names
+    ):
+        return True
     in_code = [row for row in rows if DOCUMENTS.search(row["path"]) is None]
     is_code_first = any(row["commit"] == first["commit"] for row in in_code)
     return DOCUMENTS.search(first["path"]) is not None and bool(in_code) and not is_code_first
@@ -409,15 +416,6 @@ def _line_changes(rows: Sequence[dict[str, Any]]) -> Rows:
         values = (row["repository"], row["commit"][:12], day_of(row), row["author"], row["subject"], row["path"])
         table.add(values, evidence_of(row))
     return table
-
-
-def _remaining_lines(work: Work, notes: list[str], *, case: str) -> str:
-    """End a sentence about a removed line: the name is gone only if no line has it."""
-    queries = make_queries(work, f"case:{case} type:file {make_pattern(work.request.terms)}")
-    lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
-    if not lines:
-        return "; no searched line has it anymore" if not notes else ""
-    return f"; {count_of(len(lines), 'line')} still {'have' if len(lines) != 1 else 'has'} it"
 
 
 def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:

@@ -262,3 +262,12 @@ def _format_totals(matches: int, lines: int, files: int, repositories: int) -> s
     counts = [f"{count_of(matches, 'match')}", f"on {count_of(lines, 'line')}"]
     counts += [f"in {count_of(files, 'file')}", f"of {count_of(repositories, 'repository')}"]
     return " ".join(counts)
+
+
+def describe_remaining_lines(work: Work, notes: list[str], *, case: str) -> str:
+    """End a sentence about a removed line: the name is gone only if no line has it."""
+    queries = make_queries(work, f"case:{case} type:file {make_pattern(work.request.terms)}")
+    lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    if not lines:
+        return "; no searched line has it anymore" if not notes else ""
+    return f"; {count_of(len(lines), 'line')} still {'have' if len(lines) != 1 else 'has'} it"

@@ -26,7 +26,13 @@ from sourcelight.engines.deepsearch.lookups.recount import code_lines
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.deepsearch.source.test_customs import is_in_test_module
-from sourcelight.engines.deepsearch.source.values import in_one_line, parameters_of, read_expression, value_of
+from sourcelight.engines.deepsearch.source.values import (
+    in_one_line,
+    is_counter,
+    parameters_of,
+    read_expression,
+    value_of,
+)
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 from sourcelight.engines.symbols.definition_parser import Definition
@@ -102,7 +108,8 @@ def find_constant_of(work: Work, text: str, queries: list[str]) -> Finding | Non
         if candidate is None or candidate.rank:
             continue
 
-        if candidate.value and (is_default or _LITERAL.fullmatch(candidate.value)):
+        is_set = _LITERAL.fullmatch(candidate.value) and not is_counter(row["symbol"] or "", candidate.value)
+        if candidate.value and (is_default or is_set):
             candidates.append((not is_default, candidate))
 
     if not candidates:

@@ -113,7 +113,9 @@ def count(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     if fact is not None and fact.subject.startswith("No commit") and len(request.terms) == 1:
         fact.sentences += state_meant_spelling(Work(request, inquiry, emit))
 
-    if fact is not None and fact.number is not None and _is_unread(request, inquiry):
+    # What depends on a package may say so in a manifest alone, under another name than its modules have.
+    is_unproven = fact is not None and fact.number == 0 and _DEPENDS.search(inquiry.question) is not None
+    if is_unproven or (fact is not None and fact.number is not None and _is_unread(request, inquiry)):
         return FactsDraft(draft, request)
 
     if fact is not None and confirm_definitions(Work(request, inquiry, emit), fact):
@@ -127,6 +129,9 @@ def count(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
         draft.parts.append(Paragraph(_format_refusal(request)))
 
     return FactsDraft(draft, request)
+
+
+_DEPENDS = re.compile(r"\b(?:depend(?:s|ed|ing)?|dependents?|rel(?:y|ies))\b", re.IGNORECASE)
 
 
 def _is_unread(request: FactRequest, inquiry: ResearchRequest) -> bool:

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, is_key, is_unit, last_part
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine
-from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind, is_of_measure, words_of_value
+from sourcelight.engines.deepsearch.lookups.value_lines.kinds import (
+    is_of_kind,
+    is_of_measure,
+    words_of_value,
+)
 from sourcelight.engines.deepsearch.lookups.value_lines.request import SIZE_WORDS, TIME_WORDS, ValueRequest
-from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by, extra_parts, is_form
+from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by, extra_parts, is_counterpart, is_form
+from sourcelight.engines.deepsearch.source.values import is_counter
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of
 
 _GLUE_TEXT = "auto enable enabled allow use is has should with default defaults cfg m k"
@@ -151,6 +156,11 @@ def _is_candidate(
     is_described = is_described and bool(covers["name"] or _MEASURES & request.nouns & set(parts_of(bare)))
     # What isn't destroyed with a public block is no block of what is public.
     is_narrower = request.kind == "truth" and not _NEGATING.isdisjoint(extras)
+    is_narrower = is_narrower or is_counterpart(
+        {*request.words, *request.optional, *request.mentioned, *request.verbs}, line.name
+    )
+    # What an option or a field without a value is set to is said to be its default by its form.
+    is_narrower = is_narrower or (not is_option(line) and is_counter(line.name, line.value))
     # One word alone may mean anything that is related to it, but for the help of an option that has the verb, too.
     is_helped = _is_told(request, line) and bool(request.nouns & set(parts_of(bare)))
     is_form_of_name = len(words) != 1 or is_setting or is_helped or _has_form(words[0], bare)

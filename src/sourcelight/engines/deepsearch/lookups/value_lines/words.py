@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import pairwise
 
@@ -168,3 +169,19 @@ def compile_pattern(words: Sequence[str], names: Sequence[str]) -> re.Pattern[st
     parts = [pattern_of(word) for word in words]
     parts += [re.escape(re.split(r"\.|::?|->|#", name)[-1].lstrip("@$")).replace(r"\-", "[-_]?") for name in names]
     return re.compile("|".join(part for part in parts if part) or r"(?!)", re.IGNORECASE)
+
+
+def is_counterpart(words: AbstractSet[str], name: str) -> bool:
+    """Return whether a name has the counterpart of a word of the question: the length of a name for that of a value."""
+    parts = set(parts_of(name))
+    return any(pair & words and parts & (pair - words) and not parts & words & pair for pair in _COUNTERPARTS)
+
+
+_COUNTERPARTS_TEXT = """
+name value, key value, read write, request response, client server, input output, width height, row column,
+rows columns, user password, start end, first last, send receive, source target, local remote, local global,
+upload download, encode decode, inbound outbound, hard soft, before after, horizontal vertical, push pull,
+up down, left right
+"""
+_COUNTERPARTS = tuple(frozenset(pair.split()) for pair in _COUNTERPARTS_TEXT.split(","))
+"""Words that tell two settings apart which have all other words in common."""

@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.source.values.expressions import (
     read_expression,
 )
 from sourcelight.engines.deepsearch.source.values.parameters import ASSIGNED
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
 _DEFINE = re.compile(r"^\s*#\s*define\s+(?P<name>\w+)(?P<parameters>\(?)")
 """A macro of C: `#define MAX_SIZE 5`, or one with parameters."""
@@ -224,3 +225,19 @@ def attribute_value(lines: Sequence[str], name: str, line: int, path: str) -> So
     if match is None:
         return None
     return _to_value(read_expression(lines, line - 1, match.end(), path, ends_with_line=True), line)
+
+
+def is_counter(name: str, value: str) -> bool:
+    """Return whether a name counts from 0, or nothing: it says how many there are, and sets no default."""
+    parts = {part.lower() for part in parts_of(name)}
+    return (
+        _EMPTY.fullmatch(value) is not None
+        and bool(_COUNTED & parts)
+        and parts.isdisjoint(_SET)
+        and name != name.upper()
+    )
+
+
+_COUNTED = frozenset({"len", "length", "count", "num", "number", "size", "total", "index", "pos", "position"})
+_SET = frozenset({"default", "max", "min", "limit", "maximum", "minimum", "initial"})
+_EMPTY = re.compile(r"0|NULL|null|nil|None")

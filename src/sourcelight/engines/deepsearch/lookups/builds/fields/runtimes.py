@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import Manifest, list_manifests, select_manifests
@@ -66,10 +66,32 @@ def find_runtime(work: Work, runtime: str, owner: str) -> Finding | None:
         return None
 
     finding = Finding(
-        statements[0], "runtime", queries=[manifest_list.query], notes=work.notes, heading="Other manifests"
+        statements[0] if owner or many_repositories else _with_others(statements, runtime),
+        "runtime",
+        queries=[manifest_list.query],
+        notes=work.notes,
+        heading="Other manifests",
     )
     finding.details = statements[1:MAX_DETAILS]
     return finding
+
+
+def _with_others(statements: Sequence[Statement], runtime: str) -> Statement:
+    """Return the first statement, and what a manifest beside it says otherwise: no package speaks for the others."""
+    first = statements[0]
+    directory, ending = _split_path(first)
+    for statement in statements[1:]:
+        version = statement.text.rpartition(f"{RUNTIME_CLAIMS[runtime]} ")[2]
+        if _split_path(statement) == (directory, ending) and not first.text.endswith(f" {version}"):
+            return Statement(f"{first.text}; {statement.text}", (*first.evidence, *statement.evidence))
+    return first
+
+
+def _split_path(statement: Statement) -> tuple[str, str]:
+    """Return the directory and the ending of the manifest that a statement cites."""
+    path = next(item.path for item in statement.evidence if isinstance(item, FileEvidence))
+    directory, _, name = path.rpartition("/")
+    return directory, name.rpartition(".")[2]
 
 
 def _may_inherit(manifest: Manifest, manifests: Sequence[Manifest]) -> bool:
