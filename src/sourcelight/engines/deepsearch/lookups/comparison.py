@@ -56,6 +56,7 @@ def find_parameters(
 ) -> Finding | None:
     """Return the parameters that the heads of the functions of a name have, up to three; None if one can't be read."""
     texts = work.texts
+    with_defaults = re.search(r"\bdefaults?\b", work.inquiry.words, re.IGNORECASE) is not None
     best = with_overloads(texts, best_locations(locations))
     if len(best) > MAX_NAMED or any(location.definition.kind not in FUNCTION_KINDS for location in best):
         return None
@@ -63,7 +64,7 @@ def find_parameters(
     parts: list[str] = []
     evidence: list[FileEvidence] = []
     for location in best:
-        read = _parameters_at(texts, location)
+        read = _parameters_at(texts, location, with_defaults=with_defaults)
         if read is None:
             return None
 
@@ -100,8 +101,10 @@ def _cite_head(texts: FileTexts, location: DefinitionLocation, head: _FunctionHe
     return texts.evidence(location.target, location.path, start, head.last_line, "definition", 1.0, (name,))
 
 
-def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> _FunctionHead | None:
-    """Return the parameters of a function; None if its head can't be read."""
+def _parameters_at(
+    texts: FileTexts, location: DefinitionLocation, *, with_defaults: bool = False
+) -> _FunctionHead | None:
+    """Return the parameters of a function, with their defaults if asked for; None if its head can't be read."""
     lines, definition = texts.lines(location.target, location.path), location.definition
     read = parameters_of(lines, definition.name, definition.line, location.path)
     if read is None:
@@ -110,7 +113,10 @@ def _parameters_at(texts: FileTexts, location: DefinitionLocation) -> _FunctionH
         return _FunctionHead([], definition.line) if bare else None
 
     names = parameter_names(read[0], location.path, is_method=_is_method(location))
-    return None if names is None else _FunctionHead(names, read[1])
+    if names is None:
+        return None
+    values = {parameter.name: parameter.value for parameter in read[0] if parameter.value} if with_defaults else {}
+    return _FunctionHead([f"{name} = {values[name]}" if name in values else name for name in names], read[1])
 
 
 def _is_method(location: DefinitionLocation) -> bool:

@@ -43,8 +43,10 @@ _PAIR = re.compile(rf"(?<![\w:*?!/\"-])(?P<name>{_KEY})\s+(?P<value>{_VALUE})(?=
 """A pair of such a map: ``size 5``."""
 _DEFAULTS_HEAD = re.compile(rf"\((?:def|defonce)\s+{LISP_METADATA}(?P<name>\S*defaults?\S*)")
 """``(def ^:private default-options``."""
-_KEYWORD_PAIR = re.compile(rf"(?<![\w:*?!/\"-]):(?P<name>{_KEY})\s+(?P<value>{_VALUE})(?=[\s,}})\]]|$)")
-"""A pair of a map of defaults: ``:size 5``."""
+_KEYWORD_PAIR = re.compile(
+    rf"(?<![\w:*?!/\"-]):(?P<name>{_KEY})\s+(?P<value>{_VALUE}|[a-z][\w./-]{{2,60}}[*?!]?)(?=[\s,}})\]]|$)"
+)
+"""A pair of a map of defaults: ``:size 5``, ``:resolver find-nearest``."""
 
 # Texts.
 

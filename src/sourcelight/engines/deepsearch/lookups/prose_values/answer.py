@@ -38,6 +38,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.names import (
     is_unit,
     is_written,
     last_part,
+    owner_of,
     search_words,
     words_in_name,
 )
@@ -433,7 +434,11 @@ def _is_located(question: ValueQuestion, item: BindingMatch) -> bool:
 def _candidate(texts: FileTexts, item: BindingMatch) -> ValueCandidate:
     binding = item.binding
     begin_line = binding.begin_line or item.line
-    evidence = texts.evidence(item.target, item.path, begin_line, binding.end_line, "definition", 1.0, (binding.name,))
+    evidence = [
+        texts.evidence(item.target, item.path, first, last, "definition", 1.0, (binding.name,))
+        for first, last in ((begin_line, binding.end_line), (binding.declared_line, binding.declared_line))
+        if first
+    ]
     holders: list[DefinitionLocation] = []
     around = item.parameter_of or default_function(item.holders)
     if around is not None:
@@ -442,9 +447,9 @@ def _candidate(texts: FileTexts, item: BindingMatch) -> ValueCandidate:
     if item.parameter_of is not None:
         subject = f"The default of {code(binding.name)} of {code(item.parameter_of.name)}"
     elif binding.form == "fallback":
-        subject = f"The default of {code(binding.name)}"
+        subject = f"The default of {code(binding.name)}{owner_of(binding.declared_line, item.holders)}"
     else:
         subject = code(binding.name)
 
-    repository, verb = item.target.repository.name, verb_after(subject)
-    return ValueCandidate(binding.value, subject, item.path, [evidence], 0, repository, verb, locations=holders)
+    name, verb = item.target.repository.name, verb_after(subject)
+    return ValueCandidate(binding.value, subject, item.path, evidence, 0, name, verb, locations=holders)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.source.fallbacks import is_made_of_literals, read_choice, read_fallbacks
+from sourcelight.engines.deepsearch.source.further_fallbacks import read_further_fallbacks
 from sourcelight.engines.deepsearch.source.lisp_options import LISP_FILE, read_lisp_options
 from sourcelight.engines.deepsearch.source.literals import TEXT, without_texts
 from sourcelight.engines.deepsearch.source.option_defaults import read_described_default, read_option_defaults
@@ -145,6 +146,8 @@ class Binding:
         The last line of the value, from 1.
     begin_line
         The first line of an annotation that has the value; 0 if that is the line of the name.
+    declared_line
+        The line that has the name, if the value stands elsewhere; 0 otherwise.
     """
 
     name: str
@@ -153,6 +156,7 @@ class Binding:
     column: int
     end_line: int
     begin_line: int = 0
+    declared_line: int = 0
 
 
 def read_bindings(lines: Sequence[str], number: int, path: str) -> Iterator[Binding]:
@@ -228,9 +232,12 @@ def _read_fallbacks(lines: Sequence[str], number: int, path: str) -> Iterator[Bi
         if fallback.name not in _KEYWORDS and not is_text:
             yield Binding(fallback.name, fallback.value, "fallback", fallback.column, number)
 
-    for option in read_option_defaults(lines, number, path):
-        if is_value(option.value, is_entry=False):
-            yield Binding(option.name, option.value, "fallback", option.column, option.end_line, option.begin_line)
+    for option in (*read_option_defaults(lines, number, path), *read_further_fallbacks(lines, number, path)):
+        if option.name not in _KEYWORDS and is_value(option.value, is_entry=False):
+            yield Binding(
+                option.name, option.value, "fallback", option.column, option.end_line, option.begin_line,
+                option.declared_line,
+            )  # fmt: skip
 
 
 def _read_assigned(lines: Sequence[str], number: int, path: str) -> Iterator[Binding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.lookups.prose_values.question import FRAME, VERBS, ValueQuestion
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
@@ -249,3 +250,9 @@ def default_function(holders: Sequence[Definition]) -> Definition | None:
     """Return the nearest function around a value, if its name says that it gives defaults."""
     function = next((holder for holder in holders if holder.kind in FUNCTION_KINDS), None)
     return function if function is not None and "default" in function.name.lower() else None
+
+
+def owner_of(declared_line: int, holders: Sequence[Definition]) -> str:
+    """Return the words for the function whose shorter form passes a value on; empty for another value."""
+    function = next((holder for holder in holders if holder.kind in FUNCTION_KINDS), None)
+    return f" of {code(function.name)}" if declared_line and function is not None else ""

@@ -17,12 +17,12 @@ from sourcelight.engines.deepsearch.lookups.defaults import follow_constant, sta
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate, verb_after
 from sourcelight.engines.deepsearch.lookups.prose_values.documents import contradicts, find_stated, is_null
 from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_measured_default
-from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, last_part
+from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, last_part, owner_of
 from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import is_of_case, is_set_in_shell
 from sourcelight.engines.deepsearch.lookups.setting_defaults import default_constants
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine, find_value_lines
-from sourcelight.engines.deepsearch.lookups.value_lines.coverage import ValueFit, fit_line, verbs_in
+from sourcelight.engines.deepsearch.lookups.value_lines.fits import ValueFit, fit_line, is_of_setting, verbs_in
 from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind
 from sourcelight.engines.deepsearch.lookups.value_lines.request import ValueRequest, loosened_requests, read_request
 from sourcelight.engines.deepsearch.lookups.value_lines.words import covered_by
@@ -36,6 +36,8 @@ _MAX_NAME = 3
 _ABOVE, _BELOW = 14, 30
 """Lines above and below a value that may have its texts."""
 
+_GENERAL_VERBS = frozenset({"collected", "gathered", "connect", "connects", "serve", "serves", "registered", "loaded"})
+"""Verbs of what anything is for: statistics are collected, and ports are connected to."""
 _ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)
 """A choice in a question: "is it red or blue"."""
 
@@ -88,8 +90,10 @@ def _is_repeated(question: str, request: ValueRequest, best: Sequence[ValueFit])
     """Return whether a value is in the question, so that it can't be what is asked for; a choice may have it."""
     if request.kind != "thing" or not best or _ALTERNATIVE.search(question) is not None:
         return False
-    value = best[0].value
-    return len(value) > 1 and value in question.casefold()
+    value, line = best[0].value, best[0].line
+    # The name alone may have all words: `deno_executable` is "deno".
+    is_of_name = len(request.words) > 1 and len(covered_by(request.words, line.name)) == len(request.words)
+    return len(value) > 1 and value in question.casefold() and not is_of_name
 
 
 def _find_documented(
@@ -116,10 +120,10 @@ def _misses_verb(request: ValueRequest, lines: Sequence[ValueLine], best: Sequen
 
     "How many requests are pipelined" means a line about pipelining rather than one about requests.
     """
-    if not best or best[0].is_named:
+    if not best or best[0].is_named or is_of_setting(request, best[0].line):
         return False
     verbs_of_lines = frozenset().union(*(verbs_in(request, line) for line in lines))
-    has_one_word = bool(request.verbs) and not request.setting and len(request.words) == 1
+    has_one_word = bool(request.verbs - _GENERAL_VERBS) and not request.setting and len(request.words) == 1
     return bool(verbs_of_lines - best[0].verbs) or (has_one_word and not best[0].verbs)
 
 
@@ -203,6 +207,11 @@ def _candidate(texts: FileTexts, line: ValueLine) -> ValueCandidate:
     first, last = line.begin_line - _ABOVE, line.end_line + _BELOW
     described = [number for number, _ in line.texts if number and first <= number <= last]
     evidence = [texts.evidence(line.target, line.path, line.begin_line, line.end_line, "definition", 1.0, (line.name,))]
+    declared_line = line.match.binding.declared_line if line.match is not None else 0
+    if declared_line:
+        evidence.append(
+            texts.evidence(line.target, line.path, declared_line, declared_line, "definition", 1.0, (line.name,))
+        )
     first, last = min([line.begin_line, *described]), max([line.end_line, *described])
     if (first, last) != (line.begin_line, line.end_line):
         evidence.append(texts.evidence(line.target, line.path, first, last, "definition", 1.0, (line.name,)))
@@ -216,7 +225,7 @@ def _candidate(texts: FileTexts, line: ValueLine) -> ValueCandidate:
         holders = [DefinitionLocation(line.target, line.path, parameter_of)]
         subject = f"The default of {code(line.name)} of {code(parameter_of.name)}"
     elif line.match is not None and line.match.binding.form == "fallback":
-        subject = f"The default of {code(line.name)}"
+        subject = f"The default of {code(line.name)}{owner_of(line.match.binding.declared_line, line.match.holders)}"
 
     repository = line.target.repository.name
     return ValueCandidate(

@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.facts.searches import make_queries, run_sear
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding, read_bindings
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import comments_about
-from sourcelight.engines.deepsearch.lookups.prose_values.names import OF_TESTS
+from sourcelight.engines.deepsearch.lookups.prose_values.names import OF_TESTS, last_part
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import (
     BindingMatch,
@@ -35,11 +35,16 @@ from sourcelight.engines.deepsearch.lookups.value_lines.texts import (
 )
 from sourcelight.engines.deepsearch.lookups.value_lines.words import compile_pattern, pattern_of
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
-from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, DOCUMENTS
+from sourcelight.engines.deepsearch.source.functions import enclosing_function
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, DOCUMENTS, lines_of_code
 from sourcelight.engines.search import Target
 
 _MAX_FILES, _MAX_LINES_OF_FILE, _MAX_CANDIDATES = 120, 300, 400
 _BELOW_COMMENT, _NEAR_LINES, _MAX_NAMES = 8, 10, 20
+_MAX_USES = 20
+_DEFAULTS = re.compile(r"[\w*-]{0,40}(?i:default)[\w*-]{0,40}")
+_OF_TAG = re.compile(r"\s*(?:</?[\w-]+[\s>]|[:@#]?[\w.:-]+=\"[^\"]*\"\s*/?>?\s*$)")
+"""A tag of a template, or an attribute on a line of its own."""
 _MACRO = re.compile(r"\s*#\s*define\b")
 _MARKUP = re.compile(
     r"\.(?:razor|cshtml|html?|xhtml|xaml|axaml|xml|svg|erb|jsp|aspx|css|scss|proto|less|map|min\.js|tpl|j2)$",
@@ -182,6 +187,8 @@ def _of_code(
     matches: list[tuple[BindingMatch, Binding]] = []
     for number in numbers[:_MAX_LINES_OF_FILE]:
         seen: set[tuple[str, str]] = set()
+        if path.endswith((".vue", ".svelte")) and _OF_TAG.match(lines[number - 1]) is not None:
+            continue
         for binding in (*read_more_bindings(lines, number, path), *read_bindings(lines, number, path)):
             if (binding.name, binding.value) not in seen and not re.fullmatch(r"__\w+__", binding.name):
                 seen.add((binding.name, binding.value))
@@ -203,11 +210,25 @@ def _of_code(
         before = lines[item.line - 1][: binding.column]
         item.around += " " + " ".join(re.findall(r"[@$]?[A-Za-z_]\w*", before)[-6:])
         keys = item.around if item.parameter_of is None else f"{item.around} {item.parameter_of.name}"
+        keys = " ".join([keys, *_users_of_defaults(request, lines, item)])
         yield ValueLine(
             binding.name, binding.value, target, path, item.line, begin_line, max(binding.end_line, item.line),
             [*texts_of(lines, binding, item.line), *_read_entry(lines, item)], keys, _is_default(request, item), item,
             *_surroundings(lines, item),
         )  # fmt: skip
+
+
+def _users_of_defaults(request: ValueRequest, lines: Sequence[str], item: BindingMatch) -> list[str]:
+    """Return the functions that a question names and that use the constant of defaults around a value."""
+    holder = _DEFAULTS.search(item.around)
+    asked_names = {last_part(name) for name in request.names}
+    if holder is None or not asked_names:
+        return []
+    language = language_of(item.path) or ""
+    code = list(lines_of_code(lines, language))
+    uses = [number for number, text in code if holder[0] in text and number != item.line][:_MAX_USES]
+    users = {enclosing_function(code, number, language) for number in uses}
+    return sorted(users & asked_names)
 
 
 def _lines_near(lines: Sequence[str], pattern: re.Pattern[str]) -> list[int]:

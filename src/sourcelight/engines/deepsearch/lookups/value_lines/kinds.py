@@ -25,7 +25,7 @@ _FORMS: Mapping[str, str] = {
     "website": r"\w{2,8}://.*",
     "address": r"\w{2,8}://.*|[\da-f.:]{3,40}|localhost(?::\d+)?|[\w.-]*:\d+",
     "host": r"[\da-f.:]{4,40}|localhost|[\w-]+(?:\.[\w-]+)+",
-    "path": r".*/.*|\.[\w-]+",
+    "path": r".*/.*|\.[\w-]+|\.{1,2}",
     "directory": r".*/.*|[\w.-]+",
     "folder": r".*/.*|[\w.-]+",
     "color": r"#[\da-f]{3,8}|[a-z_ -]{3,24}",
@@ -79,6 +79,11 @@ _DIMENSIONS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(["deep", "deeply"], frozenset({"depth", "level", "levels", "nesting"})),
 }
 _ALL_DIMENSIONS = frozenset().union(*_DIMENSIONS.values())
+
+
+def is_of_dimension(request: ValueRequest, parts: Collection[str]) -> bool:
+    """Return whether parts of a name say that it is of the dimension that is asked for: the width of "how wide"."""
+    return not _DIMENSIONS.get(request.measure, frozenset()).isdisjoint(parts)
 
 
 def is_of_measure(request: ValueRequest, parts: Collection[str]) -> bool:

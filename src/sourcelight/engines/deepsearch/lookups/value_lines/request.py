@@ -62,6 +62,9 @@ _BOUNDS = (
     ("min", re.compile(r"\b(?:min(?:imum|imal(?:ly)?)?|at least|smallest|shortest|lowest|fewest)\b", re.IGNORECASE)),
     ("max", re.compile(r"\b(?:max(?:imum|imal(?:ly)?)?|at most|largest|biggest|longest|highest)\b", re.IGNORECASE)),
 )
+_AT_ONCE = re.compile(
+    r"\b(?:at once|at a time|at the same time|simultaneously|in parallel|concurrently)\b", re.IGNORECASE
+)
 _OF_PROJECT = re.compile(r"\b(?:function|method|file|class|project|repo\w*|module)\b", re.IGNORECASE)
 _OF_UNITS = re.compile(
     r"\W*(?:which|what)\s+(?:(?!is\b|are\b)[\w-]+\s+){0,2}(?:modules?|files?|functions?|methods?|classes|class|packages?|crates?"
@@ -115,7 +118,7 @@ fallback currently exactly
 existing available respective own whole single several certain various yet anyway really usually typically automatically
 unasked explicit explicitly default defaults defaulted pass passed passing given giving set setting said told say
 specify specified omitted provided supplied configured customised customized overridden override choose chose
-how which what is are does do at on off in out box use used uses using isn doesn don wasn aren hasn didn one
+how which what is are does do at on off in out box new newly use used uses using isn doesn don wasn aren hasn didn one
 cli terminal plain simple regular ordinary normal tool app application program project codebase repo repository code
 """
 _LIGHT = frozenset(_LIGHT_TEXT.split())
@@ -199,7 +202,8 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
 
     bare, clause = split_clauses(text)
     is_default = asks_for_default(bare, clause)
-    if is_of_another_kind(bare, is_default=is_default) or _OF_UNITS.match(bare) is not None:
+    is_of_unit = not is_default and _OF_UNITS.match(bare) is not None
+    if is_of_another_kind(bare, is_default=is_default) or is_of_unit:
         return None
 
     is_switch = _ON_OR_OFF.search(bare) is not None
@@ -241,11 +245,17 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
         kind = next((_KINDS[word] for word in reversed(head_words) if word in _KINDS), kind)
     kind = "number" if is_limit else kind
 
+    is_at_once = _AT_ONCE.search(bare) is not None
     end = max((bare.rfind(name) + len(name) for name in names), default=len(bare))
     nouns = _MEASURES.get(form.measure, SIZE_WORDS if form.measure else frozenset())
     return ValueRequest(
         tuple(word for word in required if word not in verbs) or required,
-        tuple(dict.fromkeys(word for word in words if word not in required and word not in FUNCTION_WORDS)),
+        tuple(
+            dict.fromkeys(
+                [word for word in words if word not in required and word not in FUNCTION_WORDS]
+                + (["active", "concurrent", "parallel", "simultaneous"] if is_at_once else [])
+            )
+        ),
         names,
         _last_of(head_words, head - verbs or head) if form.kind == "thing" else head - verbs or head,
         TIME_WORDS if kind == "time" else _OF_LIMIT if is_limit else nouns,

@@ -8,7 +8,7 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 _NOT_GIVEN = (
     r"(?:isn't|is not|aren't|are not|wasn't|don't|do not|doesn't|does not|didn't|hasn't|haven't|never|no one|nothing"
-    r"|none|(?:pass|give|set|specify|provide|supply|hand over|have|with) no|no-?body"
+    r"|none|(?:pass|give|set|specify|provide|supply|hand over|have|with)(?: it| them| me)? no|no-?body"
     r"|omit\w*|absent|missing|unset|left (?:out|alone|off|unset|blank|empty)|no \w+(?: \w+)? (?:is"
     r"|are|was))"
 )
@@ -142,7 +142,9 @@ def asks_for_default(text: str, clause: str) -> bool:
 
 def is_of_another_kind(text: str, *, is_default: bool) -> bool:
     """Return whether a question asks for people, times, locations or counts, or for the values of another commit."""
-    if _OF_ANOTHER_TIME.search(text) is not None or _SKIPPED.match(text) is not None:
+    # A function may have the name of a word that describes nothing: the default count of `both`.
+    is_of_name = text.rpartition(" of ")[2] in FUNCTION_WORDS
+    if is_of_name or _OF_ANOTHER_TIME.search(text) is not None or _SKIPPED.match(text) is not None:
         return True
     return not is_default and _OF_OTHERS.search(text) is not None
 
@@ -184,18 +186,18 @@ def setting_words(clause: str) -> frozenset[str]:
 _VERB = (
     re.compile(
         r"\b(?:do|does|may|can|will|should|must|might)\s+(?:(?:it|i|we|you|they)\s+(?P<after>[a-z]+)"
-        r"|(?:(?:the|a|an|its|each|every|any|this)\s+)?(?:[\w-]+\s+){1,4}?(?P<verb>[a-z]+)(?=\s+(?:with|in|into|on|at"
+        r"|(?:(?:the|a|an|its|each|every|any|this)\s+)?(?:[\w·-]+\s+){1,4}?(?P<verb>[a-z]+)(?=\s+(?:with|in|into|on|at"
         r"|to|for|from|of|by|as|up|out|off|down|over|before|after|between|when|if|while|until|the|a|an|its)\b|\s*$))",
         re.IGNORECASE,
     ),
     re.compile(
-        r"^\W*(?:how\s+(?:many|much)|which|what)\s+(?:[\w-]+\s+){1,3}?(?P<verb>[a-z]+)(?=\s+(?:the|a|an|its|into"
+        r"^\W*(?:how\s+(?:many|much)|which|what)\s+(?:[\w·-]+\s+){1,3}?(?P<verb>[a-z]+)(?=\s+(?:the|a|an|its|into"
         r"|to|each|every)\s)",
         re.IGNORECASE,
     ),
     re.compile(
         r"\b(?:is|are|gets?|be)\s+(?:(?:the|a|an|each|every|any|only"
-        r"|not)\s+)?(?:[\w-]+\s+){0,3}?(?P<verb>(?!speed|seed|feed|need|embed|shed)[a-z]{2,}ed|written"
+        r"|not)\s+)?(?:[\w·-]+\s+){0,3}?(?P<verb>(?!speed|seed|feed|need|embed|shed)[a-z]{2,}ed|written"
         r"|drawn|hidden|read)(?=\s+(?:by|with"
         r"|in|into|on|at|to|for|from|as|per|before|after|when|if)\b|\s*$)",
         re.IGNORECASE,

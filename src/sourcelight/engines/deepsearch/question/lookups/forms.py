@@ -335,6 +335,10 @@ _PARAMETERS = _patterns(
         "(?:take|accept|have|need|expect|get|receive)"
     ),
     rf"{_WHAT} {_THE}(?:parameters|arguments|args|params|signature) (?:of|to|for) {_SUBJECT}",
+    (
+        rf"{_WHAT} {_THE}(?:default (?:values?|arguments?)|defaults) (?:of|for) "
+        rf"{_THE}(?:parameters|arguments|args|params) (?:of|to|for) {_SUBJECT}"
+    ),
 )
 _KEY_NOUN = (
     r"(?:(?:environment|env) (?:variable|var)|(?:config(?:uration)? )?(?:setting|option|key|flag|property)"

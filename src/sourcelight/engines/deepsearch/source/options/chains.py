@@ -67,6 +67,8 @@ class OptionDefault:
         Where the name begins, from 0.
     begin_line, end_line
         The lines of name and value, from 1.
+    declared_line
+        The line that has the name, if the value stands elsewhere; 0 otherwise.
     """
 
     name: str
@@ -74,6 +76,7 @@ class OptionDefault:
     column: int
     begin_line: int
     end_line: int
+    declared_line: int = 0
 
 
 def read_node(lines: Sequence[str], number: int) -> OptionDefault | None:
