@@ -26,6 +26,7 @@ from corpus import Corpus, machine, markdown
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.pins import pin
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.answer import finish
@@ -119,7 +120,7 @@ def main() -> None:
         context = ToolContext(engine, Viewer.owner())
 
         def answered(question: str) -> None:
-            inquiry = ResearchRequest(question, "", pin(engine, "", context.viewer, cancellation), context)
+            inquiry = ResearchRequest(question, "", pin(engine, "", context.viewer, cancellation), FileTexts(context))
             finish(ExtractiveResearcher().research(inquiry, None, lambda _: None), inquiry, lambda _: None)
 
         ours["a whole answer"] = cpu_ms(answered, 2)

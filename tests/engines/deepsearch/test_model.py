@@ -23,6 +23,7 @@ from sourcelight.engines.deepsearch import markdown as answers
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.evidence.pins import pin
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.llm.provider import ModelConfig, choose_cost_limit, choose_model
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, answered_messages
 from sourcelight.engines.deepsearch.llm.toolbox import Toolbox
@@ -48,7 +49,7 @@ def ask(engine: LocalEngine, script: Script, *, budget: ResearchBudget | None = 
     """Ask a model that behaves as `script` says."""
     context = ToolContext(engine, viewer or Viewer.owner())
     pins = pin(engine, filters, context.viewer, Cancellation())
-    inquiry = ResearchRequest(question, filters, pins, context)
+    inquiry = ResearchRequest(question, filters, pins, FileTexts(context))
     happenings: list[ResearchEvent] = []
     with ScriptedModel(script) as server:
         researcher = ModelResearcher(ModelConfig(name, server.url), budget or ResearchBudget.of_model())
@@ -375,7 +376,7 @@ def test_cancelling_stops_a_model(engine: LocalEngine) -> None:
     """A caller that stops gets `Cancelled` at once, while the server still thinks."""
     cancellation = Cancellation()
     context = ToolContext(engine, Viewer.owner(), cancellation)
-    inquiry = ResearchRequest(QUESTION, "", pin(engine, "", context.viewer, cancellation), context)
+    inquiry = ResearchRequest(QUESTION, "", pin(engine, "", context.viewer, cancellation), FileTexts(context))
     with ScriptedModel([Say(GOOD, pause_s=100.0)]) as server:
         researcher = ModelResearcher(ModelConfig("scripted", server.url))
         timer = threading.Timer(1.0, cancellation.cancel)
@@ -389,7 +390,7 @@ def test_cancelling_stops_a_model(engine: LocalEngine) -> None:
 def test_a_server_that_is_not_there(engine: LocalEngine) -> None:
     """A refused connection gives the extractive answer."""
     context = ToolContext(engine, Viewer.owner())
-    inquiry = ResearchRequest(QUESTION, "", pin(engine, "", context.viewer, Cancellation()), context)
+    inquiry = ResearchRequest(QUESTION, "", pin(engine, "", context.viewer, Cancellation()), FileTexts(context))
     researcher = ModelResearcher(ModelConfig("scripted", "http://127.0.0.1:9/v1"))
     draft = researcher.research(inquiry, None, lambda _: None)
     assert draft.researcher == "extractive"
@@ -421,7 +422,8 @@ def test_an_or_does_not_leave_the_scope(engine: LocalEngine) -> None:
     """Filters in front of ``a or b`` held for ``a`` alone: a number could tell of files of other repositories."""
     context = ToolContext(engine, Viewer.owner())
     filters = f"repo:^{OPEN}$"
-    inquiry = ResearchRequest(QUESTION, filters, pin(engine, filters, context.viewer, Cancellation()), context)
+    pins = pin(engine, filters, context.viewer, Cancellation())
+    inquiry = ResearchRequest(QUESTION, filters, pins, FileTexts(context))
     toolbox = Toolbox(inquiry, EvidenceLedger(), ResearchBudget.of_model(), lambda _: None)
     outside = f"zzz or (repo:^{SECRET}$ ledger)"
     assert "0 matches, complete" in toolbox.run("count", {"query": outside})

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.pins import Pins, PreviousTurn, pin_filters
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.question.courtesy import bare_question
 from sourcelight.engines.deepsearch.question.scope import NamedScope, QuestionScope, RepositoryNames, read_scope
 from sourcelight.engines.tools import ToolContext
@@ -50,8 +51,8 @@ class ResearchRequest:
         that a reader can run again.
     pins
         The commits that count.
-    context
-        For whom; its permissions hold for every tool.
+    texts
+        The files of these commits, each read once for all that looks for an answer.
     previous
         Earlier questions of the conversation, oldest first.
     scope
@@ -61,9 +62,14 @@ class ResearchRequest:
     question: str
     filters: str
     pins: Pins
-    context: ToolContext
+    texts: FileTexts
     previous: Sequence[PreviousTurn] = ()
     scope: QuestionScope = field(default_factory=QuestionScope)
+
+    @property
+    def context(self) -> ToolContext:
+        """For whom; its permissions hold for every tool."""
+        return self.texts.context
 
     @property
     def words(self) -> str:
@@ -129,13 +135,14 @@ def open_inquiry(
         if narrowed is not None:
             pins_of_scope, read = narrowed
             searched = f"{filters} {_narrow(requested_scope, read.named_scope).filters}".strip()
-            return ResearchRequest(text, searched, pins_of_scope, context, previous, read)
+            return ResearchRequest(text, searched, pins_of_scope, FileTexts(context), previous, read)
         scope = QuestionScope(notes=("The repositories in the question and its filters could not be combined.",))
 
     if pins is None:
         pins = pin_filters(filters, context)
 
-    return ResearchRequest(text, f"{filters} {requested_scope.filters}".strip(), pins, context, previous, scope)
+    searched = f"{filters} {requested_scope.filters}".strip()
+    return ResearchRequest(text, searched, pins, FileTexts(context), previous, scope)
 
 
 def _scope_of(text: str, names: RepositoryNames) -> QuestionScope:

@@ -33,7 +33,7 @@ def _research(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
 
 def _inquiry_of(request: StepRequest, context: ToolContext) -> ResearchRequest:
     pins = request.resolve_pins(context.engine.catalog, context.viewer)
-    return ResearchRequest(request.question, request.filters, pins, context, request.previous, request.scope)
+    return ResearchRequest(request.question, request.filters, pins, FileTexts(context), request.previous, request.scope)
 
 
 def _count_facts(request: StepRequest, context: ToolContext, emit: Emit) -> Any:

@@ -141,7 +141,7 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911, PLR09
     if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):
         return None
 
-    declarations = count_declarations(work) if request.kind in {"declared", "definitions"} else None
+    declarations = count_declarations(work.without_notes()) if request.kind in {"declared", "definitions"} else None
     if declarations is not None:
         declarations.unapplied += unapplied_fields(request, _FILES)
         return declarations
@@ -156,7 +156,7 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911, PLR09
         return fact
 
     is_of_parts = counter is files.count_files and request.kind == "files" and bool(request.subject)
-    fact = counter(work)
+    fact = counter(work.without_notes())
     # "How many languages are in languages.json?" is about what the file lists, and not about its own language.
     if counter is files.count_languages and request.paths and [number for _, number in fact.tables[0].rows] == [1]:
         return None
@@ -175,7 +175,7 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911, PLR09
     first = _with_first_word(work) if counter is texts.count_texts else None
     if first is not None:
         work.request = first
-        fact = counter(work)
+        fact = counter(work.without_notes())
 
     fact.unapplied += unapplied_fields(request, _APPLIED[counter])
     return fact

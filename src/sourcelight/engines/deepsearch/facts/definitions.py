@@ -43,24 +43,25 @@ def count_definitions(work: Work) -> Fact:
     """Count definitions of some kinds, from the index of definitions."""
     request = work.request
     pattern, kinds = _symbol_pattern(request), request.symbol_kinds
-    notes: list[str] = []
     queries = [
         query
         for kind in kinds or ("",)
         for query in make_queries(work, f"type:symbol {pattern}{f' select:symbol.{kind}' if kind else ''}")
     ]
-    rows = _of_containers(work, run_searches(work, queries, notes))
+    rows = _of_containers(work, run_searches(work, queries))
 
     # The grammar of C gives macros with parameters as functions.
     macros = [row for row in rows if _MACRO.match(row["line"] or "")] if kinds == ("function",) else []
     if macros:
         rows = [row for row in rows if not _MACRO.match(row["line"] or "")]
 
-    unparsed = unparsed_languages(work, notes)
+    unparsed = unparsed_languages(work)
     is_of_functions = kinds in {("function",), ("method",)} and request.kind == "definitions" and not request.relation
-    heads = find_heads(work, unparsed, notes) if is_of_functions else FunctionHeads()
+    heads = find_heads(work, unparsed) if is_of_functions else FunctionHeads()
     if is_of_functions and kinds == ("function",) and not (rows or macros or heads.number):
-        of_methods = count_definitions(replace(work, request=replace(request, symbol_kinds=("method",))))
+        of_methods = count_definitions(
+            replace(work.without_notes(), request=replace(request, symbol_kinds=("method",)))
+        )
         if of_methods.number:
             # Ruby and Java have no others, and who asks for functions there means methods.
             of_methods.sentences.append("No function outside of a class is defined there.")
@@ -75,10 +76,10 @@ def count_definitions(work: Work) -> Fact:
         f"{file_conditions(work)}{f': {join_words(heads.rules)}' if heads.rules and not rows else ''}",
         join_queries([*(queries if rows or not heads.rules else ()), *heads.queries]),
         f"Counts the definitions in the index, including nested ones. {rule_without_grammar(heads)}",
-        notes=notes,
+        notes=work.notes,
         unit="definitions",
     )
-    fact.unread = [*(name for name in unparsed if name not in heads.languages), *documents_with_code(work, notes)]
+    fact.unread = [*(name for name in unparsed if name not in heads.languages), *documents_with_code(work)]
     fact.is_least = heads.is_least
     fact.sentences += [*left_out, *heads.sentences]
     rows = [*rows, *heads.rows]
@@ -135,7 +136,7 @@ def _add_other_kinds(work: Work, fact: Fact, pattern: str) -> None:
 
     def count(kind: str) -> int:
         queries = make_queries(work, f"type:symbol {pattern} select:symbol.{kind}")
-        return len(_of_containers(work, run_searches(work, queries, fact.notes)))
+        return len(_of_containers(work, run_searches(work, queries)))
 
     methods = count("method") if kinds == ("function",) and not is_member else 0
     if methods:

@@ -59,8 +59,7 @@ def count_files(work: Work) -> Fact:
         }[request.relation]
 
     queries = make_listing_queries(work) if text == "type:path" else make_queries(work, text)
-    notes: list[str] = []
-    rows = run_searches(work, queries, notes)
+    rows = run_searches(work, queries)
     unique = {(row["repository"], row["path"]): row for row in rows if row["path"]}
     if request.relation == "source":
         unique = {key: row for key, row in unique.items() if row["language"] in PROGRAMMING_LANGUAGES}
@@ -75,7 +74,7 @@ def count_files(work: Work) -> Fact:
         join_queries(queries),
         "Counts the files of the searched commit, without symbolic links. Languages follow from name and extension, as "
         "for `lang:`.",
-        notes=notes,
+        notes=work.notes,
         unit="files",
     )
     fact.repositories = Counter(name for name, _ in unique)
@@ -87,7 +86,7 @@ def count_files(work: Work) -> Fact:
     fact.subject = (
         f"{files_noun(work, len(unique))}{of_code}{file_conditions(work, languages=False)}{condition}"
         f"{_endings(work, [path for _, path in unique])}{_below(work, [path for _, path in unique])}"
-        f"{_scripts(work, unique, notes)}"
+        f"{_scripts(work, unique)}"
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(unique):
@@ -108,13 +107,12 @@ def _count_test_files(work: Work) -> Fact:
     Fixtures, helpers and documents of such a directory are no test files.
     """
     work = replace(work, request=replace(work.request, tests=None))
-    notes: list[str] = []
     matches = {}
     queries = {}
     for key, pattern in (("name", NAMED_LIKE_TESTS), ("directory", CODE_OF_TESTS)):
         text = f"type:path file:{quote_value(pattern)} -file:{quote_value(BESIDE_TESTS)}"
         queries[key] = make_queries(work, text)
-        rows = run_searches(work, queries[key], notes)
+        rows = run_searches(work, queries[key])
         # In Go, only the end of a name makes a test: `test_routing.go` is code for a command that tests routes.
         matches[key] = {
             (row["repository"], row["path"]): row
@@ -144,7 +142,7 @@ def _count_test_files(work: Work) -> Fact:
         join_queries(queries["name" if is_by_name else "directory"]),
         "Counts files of code by their paths: by names such as `test_x.py`, `x_test.go`, `x.spec.ts` or `XTest.java`. "
         "Fixtures, mocks, helpers such as `conftest.py`, and files that aren't code don't count.",
-        notes=notes,
+        notes=work.notes,
         unit="files",
     )
     fact.repositories = Counter(name for name, _ in files)
@@ -219,7 +217,7 @@ _PROGRAMS = {
 _WITHOUT_ENDING = r"(^|/)[^/.]+$"
 
 
-def _scripts(work: Work, files: Collection[tuple[str, str]], notes: list[str]) -> str:
+def _scripts(work: Work, files: Collection[tuple[str, str]]) -> str:
     """Return how many further files are of a language by their first line alone: their names don't tell it."""
     request = work.request
     program = _PROGRAMS.get(request.languages[0]) if len(request.languages) == 1 else None
@@ -227,7 +225,7 @@ def _scripts(work: Work, files: Collection[tuple[str, str]], notes: list[str]) -
         return ""
 
     search = rf"case:yes type:file file:{quote_value(_WITHOUT_ENDING)} /^#!.*\b{program}[\d.]*\b/"
-    rows = run_searches(work, make_queries(work, search, languages=False), notes)
+    rows = run_searches(work, make_queries(work, search, languages=False))
     scripts = {(row["repository"], row["path"]) for row in rows if row["line_number"] == 1} - set(files)
     if not scripts:
         return ""
@@ -277,8 +275,7 @@ def count_folders(work: Work) -> Fact:
 def count_languages(work: Work) -> Fact:
     """Count languages by files."""
     queries = make_listing_queries(work)
-    notes: list[str] = []
-    rows = run_searches(work, queries, notes)
+    rows = run_searches(work, queries)
     unique = {(row["repository"], row["path"]): row["language"] for row in rows if row["path"]}
     per = Counter(language for language in unique.values() if language)
     table = Rows("Languages", ("language", "files"))
@@ -294,7 +291,7 @@ def count_languages(work: Work) -> Fact:
         len(per),
         f"{noun_for('language', len(per))}{file_conditions(work)} {have} files" + (f": {language_list}" if per else ""),
         join_queries(queries),
-        notes=notes,
+        notes=work.notes,
         unit="languages",
         adds_up=False,
     )
@@ -307,8 +304,7 @@ def count_languages(work: Work) -> Fact:
 def count_lines(work: Work) -> Fact:
     """Count all lines of files, including a last line without a newline."""
     queries = make_listing_queries(work)
-    notes: list[str] = []
-    rows = run_searches(work, queries, notes)
+    rows = run_searches(work, queries)
     per: Counter[str] = Counter()
     table = Rows("Files", ("repository", "path", "lines"))
     counted_files = []
@@ -320,7 +316,7 @@ def count_lines(work: Work) -> Fact:
         if text is None and target is not None and _is_binary(work, target, path):
             continue
         if text is None:
-            notes.append(f"{repository}: {path} could not be read")
+            work.notes.append(f"{repository}: {path} could not be read")
             continue
 
         # git's own test of binary contents: `buffer_is_binary` reads the first 8,000 bytes.
@@ -342,7 +338,7 @@ def count_lines(work: Work) -> Fact:
         f"{noun_for('line', total)} in "
         f"{len(counted_files):,} {files_noun(work, len(counted_files))}{file_conditions(work, languages=False)}",
         join_queries(queries),
-        notes=notes,
+        notes=work.notes,
         unit="lines",
     )
     fact.rule = (

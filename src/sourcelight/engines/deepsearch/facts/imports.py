@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
     file_conditions,
     files_noun,
+    find_rows,
     join_queries,
     make_listing_queries,
     make_queries,
@@ -44,14 +45,16 @@ def count_importing(work: Work) -> Fact:
     """
     request = work.request
     modules = [term.text.strip("/") for term in request.terms]
-    fact = Fact(0, "", f"pd.concat([code.imports(name) for name in {work.names!r}])", unit=request.kind)
+    fact = Fact(
+        0, "", f"pd.concat([code.imports(name) for name in {work.names!r}])", notes=work.notes, unit=request.kind
+    )
     visible = [entry.name for entry in work.inquiry.context.engine.catalog.visible(work.inquiry.context.viewer)]
     targets = {name for name in visible for text in modules if is_named(name, text)}
     files: Counter[tuple[str, str]] = Counter()
     imported: dict[tuple[str, str], set[str]] = defaultdict(set)
     lines = Rows("Imports", ("repository", "path", "line_number", "module"))
     by_form = [] if targets else list(_find_imports_by_form(work, modules))
-    for target, row, texts in (*_find_imports(work, modules, targets, fact.notes), *by_form):
+    for target, row, texts in (*_find_imports(work, modules, targets), *by_form):
         key = target.repository.name, row["path"]
         files[key] += 1
         imported[key] |= texts
@@ -101,7 +104,7 @@ def count_importing(work: Work) -> Fact:
 
 
 def _find_imports(
-    work: Work, modules: Sequence[str], owners: Collection[str], notes: list[str]
+    work: Work, modules: Sequence[str], owners: Collection[str]
 ) -> Iterator[tuple[Target, dict[str, Any], set[str]]]:
     """Yield the imports of modules: target, row of the import, and the modules that it is of.
 
@@ -111,7 +114,7 @@ def _find_imports(
         name = target.repository.name
         arguments = {"repo": name, **({"revision": target.commit} if target.revision else {})}
         answer = work.call("imports", arguments)
-        notes += [f"{name}: {notice}" for notice in limiting_notices(answer)]
+        work.notes += [f"{name}: {notice}" for notice in limiting_notices(answer)]
 
         for row in answer.table.to_pylist():
             if not is_of_files(work.request, row["path"]):
@@ -132,8 +135,8 @@ def _find_imports_by_form(work: Work, modules: Sequence[str]) -> Iterator[tuple[
     """Yield the imports of modules in files of languages without a grammar, by the forms of their lines."""
     texts = work.texts
     words = "|".join(escape_regexp(text).replace("/", r"\/") for text in modules)
-    rows = run_searches(work, make_queries(work, f"case:yes type:file /{words}/"), [])
-    paths = {(row["repository"], row["path"]) for row in rows if row["type"] == "content"}
+    lines = find_rows(work, make_queries(work, f"case:yes type:file /{words}/")).lines
+    paths = {(row["repository"], row["path"]) for row in lines}
     unparsed = [(name, path) for name, path in sorted(paths) if language_of(path) not in LANGUAGES]
     for repository, path in unparsed[:_MAX_FILES]:
         target = work.inquiry.pins.of(repository)
@@ -150,7 +153,7 @@ def _find_imports_by_form(work: Work, modules: Sequence[str]) -> Iterator[tuple[
 def _unread_imports(work: Work, modules: list[str], counted_files: set[tuple[str, str]]) -> list[str]:
     """Return a note of files without a grammar that import a module by the look of a line, such as ``lexer.l``."""
     texts = "|".join(escape_regexp(text).replace("/", r"\/") for text in modules)
-    rows = run_searches(work, make_queries(work, rf"/^[ \t]*[#%@]?[ \t]*{_IMPORT_WORDS}\b.*(?:{texts})/"), [])
+    rows = find_rows(work, make_queries(work, rf"/^[ \t]*[#%@]?[ \t]*{_IMPORT_WORDS}\b.*(?:{texts})/")).rows
     unread = {
         (row["repository"], row["path"])
         for row in rows
@@ -194,9 +197,7 @@ def _keep_every(
 def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term_list: str) -> Fact:
     """Count the searched files that don't import something."""
     queries = make_listing_queries(work)
-    rows_by_file = {
-        (row["repository"], row["path"]): row for row in run_searches(work, queries, fact.notes) if row["path"]
-    }
+    rows_by_file = {(row["repository"], row["path"]): row for row in run_searches(work, queries) if row["path"]}
     lacking = sorted(rows_by_file.keys() - importing)
     fact.number, fact.unit = len(lacking), "files"
     fact.repositories = Counter(name for name, _ in lacking)

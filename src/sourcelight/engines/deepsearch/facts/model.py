@@ -120,24 +120,21 @@ class Work:
     emit
         Gets each search and each call of a tool when it ends.
     notes
-        What searches of a lookup could not read, so that there may be more than its answer says.
+        What searches could not read, so that there may be more than the fact or the lookup says.
     """
 
     request: FactRequest
     inquiry: ResearchRequest
     emit: Emit
     notes: list[str] = field(default_factory=list)
-    _texts: FileTexts | None = None
 
     @property
     def texts(self) -> FileTexts:
-        """The lines of files, each read once for all that looks for an answer."""
-        if self._texts is None:
-            self._texts = FileTexts(self.context)
-        return self._texts
+        """The lines of files, as `ResearchRequest.texts`."""
+        return self.inquiry.texts
 
     def without_notes(self) -> Work:
-        """Return the same work with notes of its own: for a step that says nothing of what the answer lacks."""
+        """Return the same work with notes of its own: for a fact, or a step that says nothing of what it lacks."""
         return replace(self, notes=[])
 
     @property

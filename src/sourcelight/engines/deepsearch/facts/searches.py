@@ -238,16 +238,13 @@ def _is_too_large(item: Skipped) -> bool:
     return item.reason.endswith("too-large")
 
 
-def run_searches(
-    work: Work, queries: Sequence[str], notes: list[str] | None = None, left_out: list[str] | None = None
-) -> list[dict[str, Any]]:
+def run_searches(work: Work, queries: Sequence[str], left_out: list[str] | None = None) -> list[dict[str, Any]]:
     """Run searches of one step of several; see `find_rows`.
 
-    Adds why rows are missing to `notes` of all steps, by default those of the work, and notices about large files to
-    `left_out`.
+    Adds why rows are missing to the notes of the work, and notices about large files to `left_out`.
     """
     result = find_rows(work, queries)
-    (work.notes if notes is None else notes).extend(result.notes)
+    work.notes += result.notes
     if left_out is not None:
         left_out += result.large_files
     return result.rows

@@ -58,14 +58,13 @@ def count_subclasses(work: Work) -> Fact:
     request, bases = work.request, _bases(work)
     names = "|".join(escape_regexp(term.text).replace("/", r"\/") for term in bases)
     queries = make_queries(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
-    notes: list[str] = []
     terms = frozenset(term.text for term in bases)
     continued = make_queries(work, f"case:yes type:file /{_CONTINUED.format(names=names)}/")
-    rows = [*run_searches(work, queries, notes), *run_searches(work, continued, notes)]
+    rows = [*run_searches(work, queries), *run_searches(work, continued)]
     heads = list(_read_heads(work, rows, terms))
     kinds = {_SAME_KINDS.get(kind, kind) for kind in request.symbol_kinds} - {"class"}
     if "class" not in request.symbol_kinds and kinds:
-        heads = _of_kinds(work, heads, kinds, notes)
+        heads = _of_kinds(work, heads, kinds)
 
     subtypes = _subtypes(heads)
     noun = request.symbol_kinds[0] if kinds else "class"
@@ -77,10 +76,10 @@ def count_subclasses(work: Work) -> Fact:
         noun = "type"
 
     fact = Fact(
-        len(subtypes), _subject(work, noun, subtypes), join_queries([*queries, *continued]), notes=notes,
+        len(subtypes), _subject(work, noun, subtypes), join_queries([*queries, *continued]), notes=work.notes,
         unit="definitions",
     )  # fmt: skip
-    if filled_heads := find_filled_heads(work, names, {key[:3] for key in subtypes}, notes):
+    if filled_heads := find_filled_heads(work, names, {key[:3] for key in subtypes}):
         fact.subject += _mention_filled_heads(filled_heads)
         fact.is_open = True
 
@@ -99,10 +98,10 @@ def count_subclasses(work: Work) -> Fact:
 
 
 def _of_kinds(
-    work: Work, heads: Sequence[tuple[dict[str, Any], Subtype]], kinds: set[str], notes: list[str]
+    work: Work, heads: Sequence[tuple[dict[str, Any], Subtype]], kinds: set[str]
 ) -> list[tuple[dict[str, Any], Subtype]]:
     """Return the heads that declare one of some kinds; for a head without a keyword, the index has the kind."""
-    kinds_by_name = _declared_kinds(work, {head.name for _, head in heads if not head.kind}, notes)
+    kinds_by_name = _declared_kinds(work, {head.name for _, head in heads if not head.kind})
     return [
         (row, head)
         for row, head in heads
@@ -204,12 +203,12 @@ def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], nam
 _SAME_KINDS = {"trait": "interface", "protocol": "interface", "record": "class"}
 
 
-def _declared_kinds(work: Work, names: set[str], notes: list[str]) -> dict[tuple[str, str], set[str]]:
+def _declared_kinds(work: Work, names: set[str]) -> dict[tuple[str, str], set[str]]:
     """Return the kinds of the definitions of names, by repository and name."""
     kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
     if names:
         pattern = "|".join(escape_regexp(name) for name in sorted(names))
-        for row in run_searches(work, make_queries(work, f"case:yes type:symbol /^({pattern})$/"), notes):
+        for row in run_searches(work, make_queries(work, f"case:yes type:symbol /^({pattern})$/")):
             kinds[row["repository"], row["symbol"]].add(row["symbol_kind"])
     return kinds
 
@@ -227,9 +226,7 @@ _MARKS_OF: Mapping[str, str] = {
 """Marks for what is written elsewhere; in other languages all. In PHP, ``$`` begins each variable."""
 
 
-def find_filled_heads(
-    work: Work, names: str, subtypes: Collection[tuple[str, str, str]], notes: list[str]
-) -> list[dict[str, Any]]:
+def find_filled_heads(work: Work, names: str, subtypes: Collection[tuple[str, str, str]]) -> list[dict[str, Any]]:
     """Return the lines of code whose head names a base for a type whose name is written elsewhere.
 
     Parameters
@@ -240,13 +237,11 @@ def find_filled_heads(
         A pattern of the names of bases.
     subtypes
         Repository, path and name of each type that counts already.
-    notes
-        Takes what the search could not read.
     """
     pattern = _FILLED.replace("{marks}", _MARKS).replace("{names}", names)
     return [
         row
-        for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), notes)
+        for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"))
         if row["type"] == "content"
         and _is_filled(row, names)
         and is_code(work, row)

@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     expression,
     file_conditions,
     files_noun,
+    find_rows,
     format_terms,
     join_queries,
     make_pattern,
@@ -40,19 +41,18 @@ def count_texts(work: Work) -> Fact:
     unit = request.kind if request.kind != "definitions" else "occurrences"
     # "Occurrences of a and b" are occurrences of either, because no text is both.
     every = request.every and len(request.terms) > 1 and unit != "occurrences"
-    notes: list[str] = []
     left_out: list[str] = []
     if unit == "repositories":
-        queries, rows = _find_in_repositories(work, notes, left_out, every=every)
+        queries, rows = _find_in_repositories(work, left_out, every=every)
     else:
         queries = _line_queries(work, every=every, is_one_line=unit == "lines" and every)
-        rows = _find_lines(work, queries, notes, left_out)
+        rows = _find_lines(work, queries, left_out)
 
     terms = format_terms(request.terms, every=every)
     if request.lacking:
         terms += f", but not {format_terms(request.lacking)}"
 
-    fact = Fact(0, "", join_queries(queries), _counting_rule(request.terms), notes=notes, unit=unit)
+    fact = Fact(0, "", join_queries(queries), _counting_rule(request.terms), notes=work.notes, unit=unit)
     counts = _count_by_repository(rows)
     fact.repositories = counts[unit]
     fact.number = sum(fact.repositories.values())
@@ -103,7 +103,7 @@ def _is_within_words(work: Work, line_count: int) -> bool:
         return False
     pattern = make_pattern((replace(request.terms[0], is_word=False),))
     queries = make_queries(work, f"case:yes type:file {pattern}")
-    return len(_find_lines(work, queries, [], [])) > line_count
+    return len(_find_lines(work.without_notes(), queries, [])) > line_count
 
 
 def _files_table(work: Work, rows: Sequence[Mapping[str, Any]], unit: str) -> Rows:
@@ -141,13 +141,11 @@ def _line_queries(work: Work, *, every: bool, is_one_line: bool) -> list[str]:
     return make_queries(work, f"case:yes type:file {pattern}{lacking}")
 
 
-def _find_lines(work: Work, queries: Sequence[str], notes: list[str], left_out: list[str]) -> list[dict[str, Any]]:
-    return [row for row in run_searches(work, queries, notes, left_out) if row["type"] == "content"]
+def _find_lines(work: Work, queries: Sequence[str], left_out: list[str]) -> list[dict[str, Any]]:
+    return [row for row in run_searches(work, queries, left_out) if row["type"] == "content"]
 
 
-def _find_in_repositories(
-    work: Work, notes: list[str], left_out: list[str], *, every: bool
-) -> tuple[list[str], list[dict[str, Any]]]:
+def _find_in_repositories(work: Work, left_out: list[str], *, every: bool) -> tuple[list[str], list[dict[str, Any]]]:
     """Find the lines of repositories that hold any (or every one) of some texts and none of others, in any files."""
     request = work.request
     called = request.relation == "call"
@@ -156,7 +154,7 @@ def _find_in_repositories(
     having: list[set[str]] = []
     for terms in [(term,) for term in request.terms] if every else [request.terms]:
         term_queries = make_queries(work, f"case:yes type:file {make_pattern(terms, called=called)}")
-        lines = _find_lines(work, term_queries, notes, left_out)
+        lines = _find_lines(work, term_queries, left_out)
         having.append({row["repository"] for row in lines})
         queries += term_queries
         rows += lines
@@ -164,7 +162,7 @@ def _find_in_repositories(
     names = set.intersection(*having)
     if request.lacking and names:
         term_queries = make_queries(work, f"case:yes type:file {make_pattern(request.lacking, called=called)}")
-        names -= {row["repository"] for row in _find_lines(work, term_queries, notes, left_out)}
+        names -= {row["repository"] for row in _find_lines(work, term_queries, left_out)}
         queries += term_queries
 
     return queries, [row for row in rows if row["repository"] in names]
@@ -185,12 +183,11 @@ def _count_without(work: Work) -> Fact:
     called = request.relation == "call"
     negations = " ".join(f"NOT /{expression(term, called=called)}/" for term in request.terms)
     queries = make_queries(work, f"case:yes type:file {negations}")
-    notes: list[str] = []
-    lacking = {(row["repository"], row["path"]) for row in run_searches(work, queries, notes) if row["path"]}
-    lacking -= _find_in_bytes(work, lacking, notes)
+    lacking = {(row["repository"], row["path"]) for row in run_searches(work, queries) if row["path"]}
+    lacking -= _find_in_bytes(work, lacking)
     per = Counter(repository for repository, _ in lacking)
     rule = f"{_counting_rule(request.terms)} Binary and large files are searched by their bytes, as in `git grep -L`."
-    fact = Fact(len(lacking), "", join_queries(queries), rule, notes=notes, unit="files")
+    fact = Fact(len(lacking), "", join_queries(queries), rule, notes=work.notes, unit="files")
     fact.repositories = per
     verb = "don't contain" if len(lacking) != 1 else "doesn't contain"
     fact.subject = (
@@ -208,7 +205,7 @@ def _count_without(work: Work) -> Fact:
 _MAX_FILES, _MAX_FILE_BYTES, _MAX_BYTES = 2_000, 32 << 20, 512 << 20
 
 
-def _find_in_bytes(work: Work, files: Collection[tuple[str, str]], notes: list[str]) -> set[tuple[str, str]]:
+def _find_in_bytes(work: Work, files: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
     """Return the files, among files that matched without their text, whose bytes contain it.
 
     The index has no text of binary and large files: a search without a text gives all of them.
@@ -246,7 +243,7 @@ def _find_in_bytes(work: Work, files: Collection[tuple[str, str]], notes: list[s
             having.add((repository, path))
 
     if unread:
-        notes.append(f"{count_of(unread, 'binary or large file')} could not be read, and may contain the text.")
+        work.notes.append(f"{count_of(unread, 'binary or large file')} could not be read, and may contain the text.")
 
     return having
 
@@ -267,7 +264,9 @@ def _format_totals(matches: int, lines: int, files: int, repositories: int) -> s
 def describe_remaining_lines(work: Work, notes: list[str], *, case: str) -> str:
     """End a sentence about a removed line: the name is gone only if no line has it."""
     queries = make_queries(work, f"case:{case} type:file {make_pattern(work.request.terms)}")
-    lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    result = find_rows(work, queries)
+    notes += result.notes
+    lines = result.lines
     if not lines:
         return "; no searched line has it anymore" if not notes else ""
     return f"; {count_of(len(lines), 'line')} still {'have' if len(lines) != 1 else 'has'} it"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 from sourcelight.core.cells.formats import is_jupyter
@@ -311,9 +311,9 @@ def is_unread_code(texts: FileTexts, target: Target, path: str) -> bool:
     return not (language in NO_CODE or is_document or is_parsed(texts, target, path))
 
 
-def unparsed_languages(work: Work, notes: list[str]) -> list[str]:
+def unparsed_languages(work: Work) -> list[str]:
     """Return the languages of searched files whose definitions and imports are not in the index."""
-    rows = run_searches(work, make_listing_queries(work), notes)
+    rows = run_searches(work, make_listing_queries(work))
     return sorted({row["language"] for row in rows if row["path"]} & UNPARSED_LANGUAGES)
 
 
@@ -341,7 +341,7 @@ def rule_without_grammar(heads: FunctionHeads) -> str:
     return f"Languages without a grammar have none there; in their files, these count: {join_words(heads.rules)}."
 
 
-def find_heads(work: Work, languages: Sequence[str], notes: list[str]) -> FunctionHeads:
+def find_heads(work: Work, languages: Sequence[str]) -> FunctionHeads:
     """Find the functions of languages that no grammar reads, where the form of a line tells them.
 
     If a question asks for methods, those languages count whose functions are methods.
@@ -356,7 +356,7 @@ def find_heads(work: Work, languages: Sequence[str], notes: list[str]) -> Functi
         queries = make_queries(
             work, f"lang:{quote_value(language)} type:file case:yes /{form.search}/", languages=False
         )
-        lines = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+        lines = [row for row in run_searches(work, queries) if row["type"] == "content"]
         rows = _outside_comments(work, lines, language)
         number = len(rows) if form.clause is None else _count_clauses(work, rows, language)
         if number is None:
@@ -418,10 +418,10 @@ _DEFINING = (
 )
 
 
-def documents_with_code(work: Work, notes: list[str]) -> list[str]:
+def documents_with_code(work: Work) -> list[str]:
     """Return the languages of documents that define something in blocks of code, as in a course."""
     ending = r"\.(?:md|mdx|markdown|rmd|qmd|rst|adoc|org|tex)$"
-    rows = run_searches(work, make_queries(work, f"type:file case:yes file:{ending} /{_DEFINING}/"), notes)
+    rows = run_searches(work, make_queries(work, f"type:file case:yes file:{ending} /{_DEFINING}/"))
     return sorted({language_of(row["path"]) or "document" for row in rows if row["type"] == "content"})
 
 
@@ -429,9 +429,7 @@ _NAME = r"[^\s\"`()\[\]{},;/\\]{1,80}"
 """A name of a language that allows signs in names, and names of signs alone."""
 
 
-def find_unparsed(
-    work: Work, name: str, notes: list[str], *, parsed: bool = False
-) -> Iterator[tuple[Target, str, Definition]]:
+def find_unparsed(work: Work, name: str, *, parsed: bool = False) -> Iterator[tuple[Target, str, Definition]]:
     """Yield the definitions of a name in files that no grammar parses, the first of each kind in a file.
 
     With `parsed`, in all files: a grammar may miss a definition without losing its way in the file.
@@ -440,7 +438,7 @@ def find_unparsed(
     if not re.fullmatch(_NAME, name):
         return
 
-    rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"), notes)
+    rows = run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(name)}/"))
     is_parsed_by_path: dict[tuple[str, str], bool] = {}
     seen: set[tuple[str, str, str]] = set()
     code_numbers: dict[tuple[str, str], set[int]] = {}
@@ -510,11 +508,21 @@ def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
     return read
 
 
-_ASSIGNED = frozenset({"C#", "Groovy", "Java", "Nim"})
-"""Languages in which a sign of equality behind a name and a type makes it a variable, or a constant."""
-
-
-_WITHOUT_KEYWORDS = frozenset({"CSS", "SCSS", "Less", "Makefile", "Just"})
+_OWN_KINDS: Mapping[tuple[str, str], str] = {
+    # A target, or a class of a style sheet.
+    **dict.fromkeys(product(("CSS", "SCSS", "Less", "Makefile", "Just"), ("",)), "type"),
+    **dict.fromkeys(product(("Python", "Lua", "R"), ("",)), "variable"),
+    # Behind a name and a type.
+    **dict.fromkeys(product(("C#", "Groovy", "Java", "Nim"), ("=",)), "variable"),
+    ("D", "="): "constant",
+    **dict.fromkeys(product(("Kotlin", "Scala"), ("val", "var")), "variable"),
+    **dict.fromkeys(product(("Vim Script",), ("let", "con", "cons")), "variable"),
+    **dict.fromkeys(product(("OCaml", "F#"), ("let", "and")), "function"),
+    ("Haskell", ""): "constant", ("Haskell", "class"): "interface", ("Clojure", "def"): "variable",
+    **dict.fromkeys(product(("HCL", "Terraform"), ("data",)), "module"),
+    **dict.fromkeys(product(("HCL", "Terraform"), ("output", "variable")), "variable"),
+}  # fmt: skip
+"""Kinds of the definitions of a language by a keyword, or by none, that it uses in its own way."""
 
 _ELISP_FUNCTION = re.compile(
     r"(?:cl-)?def(?:un|macro|subst|generic|method)\*?|def(?:alias|advice|ine-(?:inline|minor-mode|derived-mode"
@@ -523,44 +531,23 @@ _ELISP_FUNCTION = re.compile(
 """Keywords of Emacs Lisp that define a function or a command."""
 
 
-def _kind_of(  # noqa: PLR0911, PLR0912 - one for each language of its own
-    language: str, keyword: str, line: str
-) -> str:
+def _kind_of(language: str, keyword: str, line: str) -> str:
     """Return the kind of a definition by its keyword, which some languages use in their own way."""
-    if language == "Haskell" and not keyword:
-        return "constant"
+    # A face, an error, or what a macro of the project's own defines.
+    if language == "Emacs Lisp" and keyword not in _KINDS and _ELISP_FUNCTION.fullmatch(keyword) is None:
+        return "variable"
     if language == "Crystal" and not keyword:
         return "struct" if line.lstrip().startswith("record") else "constant"
-    if keyword == "def" and language == "Clojure":
-        return "variable"
-    if keyword in {"let", "con", "cons"} and language == "Vim Script":
-        return "variable"
-    if language == "Emacs Lisp" and keyword not in _KINDS and _ELISP_FUNCTION.fullmatch(keyword) is None:
-        return "variable"  # a face, an error, or what a macro of the project's own defines
-    if language in {"Python", "Lua", "R"} and not keyword:
-        return "variable"
-    if (language in _ASSIGNED and keyword == "=") or (language in {"Kotlin", "Scala"} and keyword in {"val", "var"}):
-        return "variable"
     if language == "Groovy" and keyword == "def" and re.search(r"\bdef\s+\w+\s*(?:=|$)", line) is not None:
         return "variable"
-    if language in _WITHOUT_KEYWORDS and not keyword:
-        return "type"  # a target, or a class of a style sheet, which no keyword of its line names
-    if language == "D" and keyword == "=":
-        return "constant"
-    if language in {"HCL", "Terraform"} and keyword in {"data", "output", "variable"}:
-        return "module" if keyword == "data" else "variable"
-    if language in {"OCaml", "F#"} and keyword in {"let", "and"}:
-        return "function"
-    if language == "Kotlin" and re.search(r"\benum\s+class\b", line):
-        return "enum"
-    if language == "Haskell" and keyword == "class":
-        return "interface"
     if language == "Zig" and keyword == "const":
         types = ("struct", "enum")
         return next((kind for kind in types if re.search(rf"=\s*(?:\w+\s+)?{kind}\b", line)), "constant")
 
+    if language == "Kotlin" and keyword not in {"val", "var"} and re.search(r"\benum\s+class\b", line):
+        return "enum"
     # SQL is written in small letters or in capitals.
-    return _KINDS.get(keyword) or _KINDS.get(keyword.lower(), "function")
+    return _OWN_KINDS.get((language, keyword)) or _KINDS.get(keyword) or _KINDS.get(keyword.lower(), "function")
 
 
 def _is_in_text(lines: Sequence[str], number: int, language: str) -> bool:

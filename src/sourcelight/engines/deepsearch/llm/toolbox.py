@@ -149,8 +149,6 @@ class Toolbox:
         Calls made, refused ones included.
     refused
         Calls refused, since their number was used up.
-    spent
-        Whether the number of calls is used up.
     """
 
     inquiry: ResearchRequest
@@ -163,11 +161,6 @@ class Toolbox:
     _results_by_call: dict[str, str] = field(default_factory=dict)
     _quiet: int = 0
     _guard: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def spent(self) -> bool:
-        """Whether the number of calls is used up."""
-        return bool(self.budget.tool_calls) and self.calls >= self.budget.tool_calls
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool; errors become text for the model. Raises `Cancelled`."""
@@ -300,7 +293,7 @@ class Toolbox:
         return scoped
 
     def _evidence(self, answer: ToolResult) -> Iterator[Evidence]:
-        texts = FileTexts(self.inquiry.context)
+        texts = self.inquiry.texts
         rows = answer.table.to_pylist()
         if answer.columns == "commits":
             yield from filter(None, map(self._commit, rows))

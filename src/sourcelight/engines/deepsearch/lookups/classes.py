@@ -11,7 +11,7 @@ from sourcelight.engines.deepsearch.evidence.model import MAX_NAMED, FileEvidenc
 from sourcelight.engines.deepsearch.facts.kinds import kind_in_words
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import find_rows, join_queries, make_queries
 from sourcelight.engines.deepsearch.facts.subclasses import is_code
 from sourcelight.engines.deepsearch.lookups.definitions.location import (
     DefinitionLocation,
@@ -85,11 +85,11 @@ def _find_traits(work: Work, locations: Sequence[DefinitionLocation], queries: l
         return None
 
     location, name = locations[0], locations[0].definition.name
-    notes: list[str] = []
     searches = make_queries(work, rf"case:yes type:file file:\.rs$ /\bimpl\b.*\bfor\b.*\b{escape_regexp(name)}\b/")
+    result = find_rows(work, searches)
     evidence: list[FileEvidence] = []
     traits: list[str] = []
-    for row in run_searches(work, searches, notes):
+    for row in result.rows:
         target, line = work.inquiry.pins.of(row["repository"]), row["line"] or ""
         match = _IMPL.match(line) if len(line) <= _MAX_IMPL else None
         if target is None or match is None or rank_of(row["path"]) != location.rank or not is_code(work, row):
@@ -122,7 +122,7 @@ def _find_traits(work: Work, locations: Sequence[DefinitionLocation], queries: l
     if not parts or len(traits) > MAX_TRAITS:
         return None
 
-    finding = Finding(Statement(f"{code(name)} {' and '.join(parts)}", tuple(evidence)), "bases", notes=notes)
+    finding = Finding(Statement(f"{code(name)} {' and '.join(parts)}", tuple(evidence)), "bases", notes=result.notes)
     finding.queries = [join_queries([*queries, *searches])]
     finding.method.append("Lists blocks of `impl` by their first line, without blocks that a macro creates.")
     return finding

@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import find_rows, make_queries, run_searches
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
 from sourcelight.engines.deepsearch.lookups.defaults import (
     default_at,
@@ -205,8 +205,8 @@ def is_set_otherwise(work: Work, name: str, finding: Finding | None) -> bool:
 
     pattern = rf"^\s*{escape_regexp(name)}\s+(?:-?\d|[\"':]\w|true\b|false\b|nil\b)"
     value = re.compile(rf"\s*{re.escape(name)}\s+([^\s,]+)")
-    for row in run_searches(work, make_queries(work, f"case:yes type:file /{pattern}/"), []):
-        if row["type"] != "content" or rank_of(row["path"]) or language_of(row["path"]) not in _WITH_BARE_CALLS:
+    for row in find_rows(work, make_queries(work, f"case:yes type:file /{pattern}/")).lines:
+        if rank_of(row["path"]) or language_of(row["path"]) not in _WITH_BARE_CALLS:
             continue
         match = value.match((row["line"] or "")[:200])
         if match is not None and match[1] not in finding.headline.text:

@@ -18,7 +18,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import find_rows, make_queries
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.passages.choice import is_for_others
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
@@ -159,9 +159,9 @@ class _ListFile(NamedTuple):
 def _lines_by_file(work: Work, names: Sequence[str]) -> list[tuple[_ListFile, set[int]]]:
     """Return the files with one of some names, documents first, and the lines (from 1) that have it."""
     pattern = "|".join(escape_regexp(name).replace(" ", r"\s") for name in names)
-    rows = run_searches(work, make_queries(work, f"type:file /{pattern}/"), [])
+    rows = find_rows(work, make_queries(work, f"type:file /{pattern}/")).lines
     lines_by_file: dict[_ListFile, set[int]] = {}
-    for row in [row for row in rows if row["type"] == "content"][:_MAX_ROWS]:
+    for row in rows[:_MAX_ROWS]:
         if kind_of(row["path"]) not in _UNREAD_KINDS and not is_for_others(row["path"]):
             lines_by_file.setdefault(_ListFile(row["repository"], row["path"]), set()).add(row["line_number"])
 

@@ -12,7 +12,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import find_rows, make_queries
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
@@ -85,7 +85,7 @@ def find_values(
     scored: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     for pattern in dict.fromkeys((pair, rf"{any_word}\w*")):
         query = rf"case:no type:file /{pattern}[\"'\]]?(?:\s*:\s*[\w.<>\[\]?*&|, ]+)?\s*(?:=|:|\{{|\s[\d\"'])\s*\S/"
-        rows = [row for row in run_searches(work, make_queries(work, query), []) if row["type"] == "content"]
+        rows = find_rows(work, make_queries(work, query)).lines
         scored += _rank(subject, rows[:_MAX_ROWS], total, exact, least)
         if any(-order[0] >= _CERTAIN for order, _ in scored):
             break

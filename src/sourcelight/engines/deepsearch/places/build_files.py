@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import find_rows, make_queries
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import stem
@@ -127,9 +127,8 @@ def find_settings(work: Work, subject: Subject) -> list[BuildLine]:
         weights = {term: weight for term, weight in subject.weights.items() if term not in _GENERIC}
         subject = replace(subject, weights=weights or subject.weights)
 
-    rows = [
-        row for row in run_searches(work, make_queries(work, f"type:path file:{quote_value(FILES)}"), []) if row["path"]
-    ]
+    result = find_rows(work, make_queries(work, f"type:path file:{quote_value(FILES)}"))
+    rows = [row for row in result.rows if row["path"]]
     file_names = {name.rpartition("/")[2].lower() for name in _NAMED_FILE.findall(subject.text)}
     rows = [row for row in rows if not is_hidden_file(row["path"])]
     rows.sort(key=lambda row: (_base(row["path"]) not in file_names, row["path"].count("/"), row["path"]))
@@ -303,15 +302,9 @@ def find_own_version(work: Work) -> list[BuildLine]:
         r"(?:version|VERSION|Version)\w*[\"']?\s*(?:\(\w+\))?[^\w\n]{1,6}(?:VERSION\s+)?[\"']?v?\d+\.\d"
         r"|project\s*\(.*VERSION\s+\d"
     )
-    rows = run_searches(
-        work,
-        make_queries(
-            work, f"case:no type:file -file:{quote_value(r'[.](?:md|rst|txt|lock|html|svg|sum)$')} /{pattern}/"
-        ),
-        [],
-    )
+    files = quote_value(r"[.](?:md|rst|txt|lock|html|svg|sum)$")
     lines = []
-    for row in rows:
+    for row in find_rows(work, make_queries(work, f"case:no type:file -file:{files} /{pattern}/")).rows:
         target, text = work.inquiry.pins.of(row["repository"]), row["line"] or ""
         if (
             row["type"] != "content"

@@ -21,7 +21,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.explanations.subject import Subject
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import find_rows, make_queries
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, reader_of, whole_name
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, split_name
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS, IMPORT, VARIABLE
@@ -192,8 +192,8 @@ def find_environment(work: Work, subject: Subject) -> Iterator[tuple[dict[str, A
     """Yield the rows of lines that read an environment variable, most words of the question first."""
     queries = make_queries(work, f"case:yes type:file /{_ENVIRONMENT}/")
     ranked: list[tuple[tuple[float, str, int], dict[str, Any]]] = []
-    for row in run_searches(work, queries, []):
-        if row["type"] != "content" or DOCUMENTS.search(row["path"]) or rank_of(row["path"]) > _MAX_PATH_RANK:
+    for row in find_rows(work, queries).lines:
+        if DOCUMENTS.search(row["path"]) or rank_of(row["path"]) > _MAX_PATH_RANK:
             continue
 
         line = (row["line"] or "")[:_MAX_CHARACTERS]
@@ -224,7 +224,7 @@ def _search_word(work: Work, name: str) -> list[dict[str, Any]]:
     """Return the rows of lines that have a name as a whole word, also with the mark of a variable, as in ``@name``."""
     word_end = r"\b" if name[-1:].isalnum() else ""
     queries = make_queries(work, rf"case:yes type:file /(?:\b|[@$])?{escape_regexp(name)}{word_end}/")
-    return [row for row in run_searches(work, queries, []) if row["type"] == "content"]
+    return find_rows(work, queries).lines
 
 
 def _is_eligible(line: _NamedLine, relation: str) -> bool:

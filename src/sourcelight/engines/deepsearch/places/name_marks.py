@@ -120,7 +120,7 @@ def _quote(inquiry: ResearchRequest, pattern: re.Pattern[str], names: Collection
 
 def _rows_with(work: Work, token: str) -> list[dict[str, Any]]:
     """Return the searched rows with a token, in the same case."""
-    return run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(token)}/"), [])
+    return run_searches(work, make_queries(work, f"case:yes type:file /{escape_regexp(token)}/"))
 
 
 def _kind_of(match: re.Match[str]) -> str:
@@ -151,7 +151,7 @@ def _is_signed_name(work: Work, token: str, kind: str, *, is_last: bool) -> bool
     # "What calls empty?" is about `empty` if something has this name.
     bare = simple[:-1]
     queries = make_queries(work, f"case:yes type:symbol /^{escape_regexp(bare)}$/")
-    return not any(row["type"] == "symbol" for row in run_searches(work, queries, []))
+    return not any(row["type"] == "symbol" for row in run_searches(work, queries))
 
 
 def _defines(line: str, token: str) -> bool:

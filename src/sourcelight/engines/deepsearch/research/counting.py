@@ -10,7 +10,6 @@ from sourcelight.core.markup import code, join_words
 from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.analyses.answering import find_analysis
 from sourcelight.engines.deepsearch.evidence.claims import UNREAD
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import excluded_repositories
 from sourcelight.engines.deepsearch.facts.model import Fact, Work
@@ -269,11 +268,10 @@ def _first_names(fact: Fact, inquiry: ResearchRequest, draft: Draft) -> str:
 
     table = tables[0]
     column = table.columns.index("symbol")
-    texts = FileTexts(inquiry.context)
     symbols = []
     for row, citation in zip(table.rows, table.citations, strict=True):
         if row[column]:
-            link = cite(citation, inquiry, draft, texts)
+            link = cite(citation, inquiry, draft)
             symbols.append(f"{code(str(row[column]))} {link}".rstrip())
 
     # A row without a name: a list of the others would not be whole.

@@ -12,7 +12,6 @@ from typing import Any
 
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pin
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.requests import ResearchRequest
@@ -66,8 +65,7 @@ def write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, 
     if not is_visible:
         return
 
-    texts = FileTexts(inquiry.context)
-    sources = [cite(citation, inquiry, draft, texts) for citation in table.citations[:_CITED_ROWS]]
+    sources = [cite(citation, inquiry, draft) for citation in table.citations[:_CITED_ROWS]]
     sources += [""] * (len(table.citations[:SHOWN_ROWS]) - len(sources))
 
     # A source shows the full location; columns that repeat it would make the table too wide to read.
@@ -102,7 +100,7 @@ def _format_cell(value: Any) -> str:
     return inline(str(value), _MAX_CELL_CHARACTERS)
 
 
-def cite(citation: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft, texts: FileTexts) -> str:
+def cite(citation: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft) -> str:
     """Return the citation of a line or a commit; empty for a line that can't be read again."""
     if isinstance(citation, CommitEvidence):
         return f"[{draft.ledger.add(citation)}]"
@@ -110,9 +108,9 @@ def cite(citation: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, 
         return ""
 
     target = inquiry.pins.of(citation.repository, citation.commit)
-    if target is None or not texts.lines(target, citation.path)[citation.line - 1 : citation.line]:
+    if target is None or not inquiry.texts.lines(target, citation.path)[citation.line - 1 : citation.line]:
         return ""
-    evidence = texts.evidence(target, citation.path, citation.line, citation.line, "read")
+    evidence = inquiry.texts.evidence(target, citation.path, citation.line, citation.line, "read")
     return f"[{draft.ledger.add(evidence)}]"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sourcelight.core.markup import join_words
@@ -40,8 +40,7 @@ def count_declarations(work: Work) -> Fact | None:
 
     noun = request.symbol_kinds[0] if is_of_index else noun_of(request.subject)
     forms = DECLARED_FORMS.get(noun, {})
-    notes: list[str] = []
-    files = run_searches(work, make_listing_queries(work), notes)
+    files = run_searches(work, make_listing_queries(work))
     languages = {row["language"] for row in files if row["path"]}
     of_code = Counter(row["language"] for row in files if row["path"] and row["language"] in PROGRAMMING_LANGUAGES)
     if noun in _OF_ANY_LANGUAGE and (not of_code or of_code.most_common(1)[0][0] not in forms):
@@ -56,7 +55,7 @@ def count_declarations(work: Work) -> Fact | None:
     rules: list[str] = []
     unsure = 0
     for language in sorted(languages & forms.keys()):
-        lines = _find_lines(work, language, forms[language], notes)
+        lines = _find_lines(work, language, forms[language])
         if not lines.rows:
             continue
         rows += lines.rows
@@ -74,7 +73,7 @@ def count_declarations(work: Work) -> Fact | None:
         f"{join_words(rules)}",
         join_queries(queries),
         "Counts lines by their form, outside of comments.",
-        notes=notes,
+        notes=work.notes,
         unit=f"{noun_for(noun, 2)}",
     )
     fact.is_least = bool(unsure)
@@ -99,10 +98,11 @@ def add_declarations(work: Work, fact: Fact) -> None:
     if request.kind != "definitions" or request.relation or len(request.symbol_kinds) != 1 or not fact.tables:
         return
 
+    work = replace(work, notes=fact.notes)
     kind = request.symbol_kinds[0]
     forms = {} if kind in {"function", "method"} else DECLARED_FORMS.get(kind, {})
     for language in [name for name in fact.unread if name in forms]:
-        lines = _find_lines(work, language, forms[language], fact.notes)
+        lines = _find_lines(work, language, forms[language])
         fact.unread.remove(language)
         fact.number = (fact.number or 0) + len(lines.rows)
         fact.is_least = fact.is_least or bool(lines.left_out)
@@ -143,11 +143,11 @@ class _DeclaringLines:
     left_out: int
 
 
-def _find_lines(work: Work, language: str, form: DeclaredForm, notes: list[str]) -> _DeclaringLines:
+def _find_lines(work: Work, language: str, form: DeclaredForm) -> _DeclaringLines:
     """Find the lines of code with a form; those that declare the same name in a file count once."""
     case = "no" if form.any_case else "yes"
     queries = make_queries(work, f"lang:{quote_value(language)} type:file case:{case} /{form.search}/", languages=False)
-    matches = [row for row in run_searches(work, queries, notes) if row["type"] == "content"]
+    matches = [row for row in run_searches(work, queries) if row["type"] == "content"]
 
     texts = work.texts
     numbers: dict[tuple[str, str], set[int]] = {}

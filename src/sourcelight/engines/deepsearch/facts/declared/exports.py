@@ -123,16 +123,15 @@ _CUSTOMS: Mapping[str, ExportCustom] = {
 
 def count_exports(work: Work) -> Fact:
     """Count the names that files outside of tests export by the lists of their languages."""
-    notes: list[str] = []
     queries = make_queries(work, f"type:path file:{quote_value(_FILES)}")
-    fact = Fact(0, "", join_queries(queries), notes=notes, unit="names")
+    fact = Fact(0, "", join_queries(queries), notes=work.notes, unit="names")
     texts = work.texts
     table = Rows("Exports", ("repository", "path", "line_number", "name"))
     paths, rules = [], []
-    files = [row for row in run_searches(work, make_listing_queries(work), notes) if row["path"]]
+    files = [row for row in run_searches(work, make_listing_queries(work)) if row["path"]]
     languages = Counter(row["language"] for row in files if row["language"] in PROGRAMMING_LANGUAGES)
     main_language = languages.most_common(1)[0][0] if languages else ""
-    for row in run_searches(work, queries, notes):
+    for row in run_searches(work, queries):
         target, path = work.inquiry.pins.of(row["repository"]), row["path"]
         custom = custom_of(path or "")
         # The lists of a few scripts say nothing of what a package in another language exports.

@@ -14,7 +14,7 @@ from sourcelight.core.markup import code, join_first, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import find_rows, join_queries, make_queries, run_searches
 
 _MANIFESTS = re.compile(
     r"package\.json|Cargo\.toml|build\.gradle(?:\.kts)?|pom\.xml|Chart\.ya?ml|pyproject\.toml|setup\.(?:py|cfg)|go\.mod"
@@ -216,7 +216,7 @@ def count_listed_parts(work: Work) -> Fact | None:
     names = {"members": ("Cargo.toml",), "modules": ("pom.xml", "settings.gradle", "settings.gradle.kts")}[subject]
     for name in names:
         queries = make_queries(work, f"type:path file:{quote_value(f'^{re.escape(name)}$')}")
-        for row in run_searches(work, queries, []):
+        for row in find_rows(work, queries).rows:
             target = work.inquiry.pins.of(row["repository"])
             lines = texts.lines(target, row["path"])[:_MAX_LINES] if target is not None and row["path"] else []
             entries = _listed_in(name, lines)
@@ -280,11 +280,10 @@ def _in_profiles(lines: Sequence[str]) -> int:
 def _count_manifests(work: Work, name: str) -> Fact | None:
     """Count the directories with a manifest of a name, without those of tests and examples."""
     queries = make_queries(work, f"type:path file:{quote_value(f'(^|/){re.escape(name)}$')}")
-    notes: list[str] = []
     texts = work.texts
     paths = []
     beside = 0
-    for row in run_searches(work, queries, notes):
+    for row in run_searches(work, queries):
         target = work.inquiry.pins.of(row["repository"])
         if target is None or not row["path"]:
             continue
@@ -301,7 +300,7 @@ def _count_manifests(work: Work, name: str) -> Fact | None:
     text = f"{have} {'an' if name[0] in 'AEIO' else 'a'} {code(name)}{package}"
     text += f"; {beside:,} more {'is' if beside == 1 else 'are'} in directories of tests or examples" if beside else ""
     fact = Fact(
-        len(paths), text, join_queries(queries), "Counts manifests by their names.", notes=notes, unit="folders"
+        len(paths), text, join_queries(queries), "Counts manifests by their names.", notes=work.notes, unit="folders"
     )
     fact.repositories = Counter(repository for repository, _, _ in paths)
     table = Rows("Manifests", ("repository", "path"))

@@ -37,22 +37,21 @@ _MANY_CUSTOMS = frozenset({"C", "C++", "F#", "Haskell", "OCaml", "Scala"})
 
 def count_tests(work: Work) -> Fact:
     """Count tests, by the custom of each language that is there."""
-    notes: list[str] = []
-    files = [row for row in run_searches(work, make_listing_queries(work), notes) if row["path"]]
+    files = [row for row in run_searches(work, make_listing_queries(work)) if row["path"]]
     file_counts = Counter(row["language"] for row in files)
     names = "|".join(escape_regexp(term.text) for term in work.request.terms)
-    tests = _find_tests(work, file_counts, names, notes)
+    tests = _find_tests(work, file_counts, names)
     rows = tests.rows
     fact = Fact(
         len(rows),
         f"{noun_for('test', len(rows))} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}"
         f"{_in_words(tests.counts, tests.languages)}",
         join_queries(tests.queries) or join_queries(make_listing_queries(work)),
-        notes=notes,
+        notes=work.notes,
         unit="tests",
     )
     if tests.languages and not rows and not names:
-        place_table = _test_places(work, notes)
+        place_table = _test_places(work)
         if place_table.total:
             return _without_custom(work, fact, place_table, sum(file_counts.values()))
 
@@ -62,7 +61,7 @@ def count_tests(work: Work) -> Fact:
         return fact
 
     customs = {custom.language for custom in TEST_CUSTOMS}
-    fact.unread = [language for language in unparsed_languages(work, notes) if language not in customs]
+    fact.unread = [language for language in unparsed_languages(work) if language not in customs]
     rules = "; ".join(f"{number:,} {rule} ({language})" for language, rule, number in tests.counts)
     fact.rule = (
         "Counts tests as written, so a test with parameters counts once: "
@@ -75,7 +74,7 @@ def count_tests(work: Work) -> Fact:
             f"Some {join_words(in_other_forms)} files are named like tests but have no test of a known form."
         )
 
-    own_forms = {} if names else _own_forms(work, tests.languages, notes)
+    own_forms = {} if names else _own_forms(work, tests.languages)
     if own_forms and rows:
         fact.is_least = True
         forms = join_first([code(f"{form}(") for form in sorted(own_forms)], MAX_NAMED)
@@ -112,7 +111,7 @@ class _TestRows:
     local_functions: int = 0
 
 
-def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: list[str]) -> _TestRows:
+def _find_tests(work: Work, file_counts: Mapping[str, int], names: str) -> _TestRows:
     """Find tests by the customs of the languages that have files; with `names`, a pattern, those that match it."""
     tests = _TestRows()
     for custom in TEST_CUSTOMS:
@@ -122,10 +121,10 @@ def _find_tests(work: Work, file_counts: Mapping[str, int], names: str, notes: l
 
         tests.languages.append(language)
         # Where macros define the tests, functions that are named like tests help them.
-        if language == "C" and _own_forms(work, (language,), notes):
+        if language == "C" and _own_forms(work, (language,)):
             continue
         queries = make_queries(work, f"lang:{quote_value(language)} {custom.search}", languages=False)
-        rows = run_searches(work, queries, notes)
+        rows = run_searches(work, queries)
         rows = keep_tests(language, rows)
         if names:
             rows = [row for row in rows if re.search(names, row["symbol"] or row["line"] or "")]
@@ -167,14 +166,14 @@ _OWN_FORMS = (
 """For each language, a search for lines with forms of a project's own, and the form in a line."""
 
 
-def _own_forms(work: Work, languages: Collection[str], notes: list[str]) -> dict[str, str]:
+def _own_forms(work: Work, languages: Collection[str]) -> dict[str, str]:
     """Return what a project may define tests with beside a framework, such as ``TEST_XML``, with its language."""
     forms: dict[str, str] = {}
     for language, text, form in _OWN_FORMS:
         if language not in languages:
             continue
         queries = make_queries(work, f"lang:{quote_value(language)} type:file case:yes {text}", languages=False)
-        for row in run_searches(work, queries, notes):
+        for row in run_searches(work, queries):
             match = form.match(row["line"] or "")
             if match is not None and (language == "C++" or is_test(row["path"])):
                 forms[match["name"]] = language
@@ -206,7 +205,7 @@ def _is_local(row: dict[str, Any]) -> bool:
 _NAMED_AS_TEST = r"^[ \t]*(?:#[ \t]*define[ \t]+)?\w*(?:TEST|Test)\w*[ \t]*\("
 
 
-def _test_places(work: Work, notes: list[str]) -> Rows:
+def _test_places(work: Work) -> Rows:
     """Return the files, functions and macros that are named after tests, a file once."""
     searches = (
         make_queries(work, "type:path file:test"),
@@ -215,7 +214,7 @@ def _test_places(work: Work, notes: list[str]) -> Rows:
     )
     table = Rows("Places", ("repository", "path", "line_number", "line"))
     seen: set[tuple[str, str]] = set()
-    for row in (row for queries in searches for row in run_searches(work, queries, notes)):
+    for row in (row for queries in searches for row in run_searches(work, queries)):
         path = row["path"] or ""
         name = path if row["type"] == "path" else row["symbol"] or row["line"] or ""
         if (row["repository"], path) in seen or "test" not in _OTHER_WORDS.sub("", name).lower():

@@ -13,7 +13,13 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, row_evidence, run_searches
+from sourcelight.engines.deepsearch.facts.searches import (
+    find_rows,
+    join_queries,
+    make_queries,
+    row_evidence,
+    run_searches,
+)
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES, reader_of, whole_name
 from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import LineForm, language_in, state_calls_by_form
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import is_address
@@ -77,13 +83,12 @@ def find_by_form(work: Work, name: str, callables: Sequence[DefinitionLocation],
     """State that nothing calls it, if no other line has the name."""
     searches = make_queries(work, f"case:yes type:file /{escape_regexp(name)}/")
     # A file that no grammar could parse is searched all the same.
-    unread: list[str] = []
-    rows = [row for row in run_searches(work, searches, unread) if row["type"] == "content"]
-    work.notes += unread
+    result = find_rows(work, searches)
+    work.notes += result.notes
     defining = {(location.target.repository.name, location.path, location.definition.line) for location in callables}
     other_rows = [
         row
-        for row in rows
+        for row in result.lines
         if (row["repository"], row["path"], row["line_number"]) not in defining
         # A line of a notebook's JSON may be a whole cell, with a call below the definition.
         or (is_jupyter(row["path"]) and (row["line"] or "").count(name) > 1)
@@ -95,9 +100,9 @@ def find_by_form(work: Work, name: str, callables: Sequence[DefinitionLocation],
         # A line may call it in a way that no grammar shows, such as by a macro or in a shell script.
         finding = _mentions(work, name, callables, other_rows, [*queries, join_queries(searches)])
         # After an incomplete search, lines that call it are certain, and a list of all lines isn't.
-        return finding if not unread or (finding is not None and finding.lists_uses) else None
+        return finding if not result.notes or (finding is not None and finding.lists_uses) else None
 
-    if unread:
+    if result.notes:
         return None
 
     lines = {location.path: (location.target, location.definition.line) for location in reversed(callables)}
@@ -171,6 +176,31 @@ def _are_references(work: Work, name: str, rows: Sequence[Mapping[str, Any]]) ->
     )
 
 
+def _calls_among(
+    work: Work,
+    name: str,
+    locations: Sequence[DefinitionLocation],
+    lines: Sequence[Mapping[str, Any]],
+    main: Sequence[Mapping[str, Any]],
+) -> Statement | None:
+    """State the calls that lines with a name have the form of, those in `main` code first; None without a form."""
+    # Another name may be what other lines call.
+    alias = re.compile(rf"(?<![\w$]){re.escape(name)}\s+as\s+\w")
+    if any(alias.search(row["line"] or "") is not None for row in lines):
+        return None
+
+    forms = _forms_of_uses(work, name, locations)
+    # Tests may be all that calls it.
+    test_rows = [] if main is lines else [row for row in lines if is_test(row["path"])]
+    in_main = (state_calls_by_form(work, name, main, len(lines), has_form, test_rows) for has_form in forms)
+    headline = next(filter(None, in_main), None)
+    # Calls of tests alone would hide lines of code that use the name in a form that isn't known.
+    if headline is None and (main is lines or not _are_references(work, name, main)):
+        in_all = (state_calls_by_form(work, name, lines, len(lines), has_form) for has_form in forms)
+        headline = next(filter(None, in_all), None)
+    return headline
+
+
 def _mentions(
     work: Work,
     name: str,
@@ -196,20 +226,7 @@ def _mentions(
         if evidence is not None:
             statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
 
-    headline = None
-    alias = re.compile(rf"(?<![\w$]){re.escape(name)}\s+as\s+\w")
-    # Another name may be what other lines call.
-    has_alias = any(alias.search(row["line"] or "") is not None for row in lines)
-    forms = [] if has_alias else _forms_of_uses(work, name, locations)
-    # Tests may be all that calls it.
-    test_rows = [] if main is lines else [row for row in lines if is_test(row["path"])]
-    for has_form in forms:
-        headline = headline or state_calls_by_form(work, name, main, len(lines), has_form, test_rows)
-    # Calls of tests alone would hide lines of code that use the name in a form that isn't known.
-    if main is lines or not _are_references(work, name, main):
-        for has_form in forms:
-            headline = headline or state_calls_by_form(work, name, lines, len(lines), has_form)
-
+    headline = _calls_among(work, name, locations, lines, main)
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name", lists_uses=True)
         finding.details = statements

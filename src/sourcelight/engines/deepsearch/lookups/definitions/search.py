@@ -99,11 +99,11 @@ def find_definitions(
     if unparsed and container:
         location_set.add_all(_find_unparsed_members(work, name))
     elif unparsed:
-        location_set.add_all(find_unparsed(work, simple, work.notes))
+        location_set.add_all(find_unparsed(work, simple))
 
         # A grammar may have missed a definition. A name in small letters may be a word of any text.
         if not location_set.locations and not simple.islower():
-            location_set.add_all(find_unparsed(work, simple, work.notes, parsed=True))
+            location_set.add_all(find_unparsed(work, simple, parsed=True))
 
     return choose_definitions(texts, location_set.locations, symbol_kind)
 
@@ -139,7 +139,7 @@ def _find_unparsed_members(work: Work, name: str) -> Iterator[tuple[Target, str,
     # In R and in Lisps, a dot or an arrow is a part of the name, as in `print.default`: no owner has it.
     texts = work.texts
     is_whole_name = False
-    for target, path, definition in find_unparsed(work, name, work.notes):
+    for target, path, definition in find_unparsed(work, name):
         if language_at(texts, target, path) in WITH_SIGNS:
             is_whole_name = True
             yield target, path, definition
@@ -153,7 +153,7 @@ def _find_unparsed_members(work: Work, name: str) -> Iterator[tuple[Target, str,
         return
 
     container, simple = split_name(name)
-    for target, path, first in find_unparsed(work, simple, work.notes):
+    for target, path, first in find_unparsed(work, simple):
         lines, language = texts.lines(target, path), language_of(path) or ""
         if language == "Perl" and not _is_in_package(lines[: first.line], name):
             continue
