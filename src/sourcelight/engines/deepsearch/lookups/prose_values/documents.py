@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sourcelight.core.markup import code
@@ -113,7 +113,7 @@ def find_stated(work: Work, question: ValueQuestion, queries: list[str]) -> list
     for row in rows:
         path = row["path"]
         is_document = language_of(path) in NO_CODE
-        if not any(pattern.search(row["line"]) for pattern in _STATED) or (rank_of(path) and not is_document):
+        if _statement_in(row["line"]) is None or (rank_of(path) and not is_document):
             continue
 
         target = work.inquiry.pins.of(row["repository"])
@@ -129,18 +129,16 @@ def find_stated(work: Work, question: ValueQuestion, queries: list[str]) -> list
 
         holders = texts.definitions_around(target, path, row["line_number"])
         around = " ".join(f"{holder.name} {holder.container}" for holder in holders)
-        for stated in read_stated(lines, row["line_number"], is_document=is_document):
-            share = _share(question, stated, f"{path} {around}")
-            if not share:
-                continue
+        stated = read_stated(lines, row["line_number"], is_document=is_document)
+        share = 0 if stated is None else _share(question, stated, f"{path} {around}")
+        if stated is None or not share:
+            continue
 
-            evidence = texts.evidence(
-                target, path, stated.begin_line, stated.end_line, "definition", 1.0, (stated.name,)
-            )
-            claim = f"The documentation says that the default of {code(stated.name)}"
-            rank = 1 if is_document else 0
-            candidate = ValueCandidate(stated.value, claim, path, [evidence], rank, row["repository"], "is")
-            candidates.append((share, candidate))
+        evidence = texts.evidence(target, path, stated.begin_line, stated.end_line, "definition", 1.0, (stated.name,))
+        claim = f"The documentation says that the default of {code(stated.name)}"
+        rank = 1 if is_document else 0
+        candidate = ValueCandidate(stated.value, claim, path, [evidence], rank, row["repository"], "is")
+        candidates.append((share, candidate))
 
     order = max(((share, -item.rank) for share, item in candidates), default=(0, 0))
     best = [item for share, item in candidates if (share, -item.rank) == order]
@@ -151,7 +149,7 @@ def _is_code(texts: FileTexts, target: Target, path: str, number: int) -> bool:
     """Return whether what a line (from 1) says of a default is neither in a comment nor in a text: ``DEFAULT=true``."""
     lines = texts.lines(target, path)
     line = lines[number - 1]
-    match = next((statement for pattern in _STATED if (statement := pattern.search(line)) is not None), None)
+    match = _statement_in(line)
     if match is None or _MARK.search(without_texts(line)[: match.start()]) is not None:
         return False
     if any(text.start() < match.start() < text.end() for text in TEXT.finditer(line)):
@@ -172,7 +170,7 @@ _MARK = re.compile(r"(?:^|\s)(?:#|//|/\*|\*|--|;|%)")
 
 def _is_value(line: str) -> bool:
     """Return whether what a line of data says of a default is a value of it: ``limit: default 5`` is no statement."""
-    match = next((statement for pattern in _STATED if (statement := pattern.search(line)) is not None), None)
+    match = _statement_in(line)
     return match is not None and _KEY.match(line) is not None and _MARK.search(line[: match.start()]) is None
 
 
@@ -197,62 +195,68 @@ def _share(question: ValueQuestion, stated: StatedDefault, around: str) -> int:
     return share + 1 if has_all else 0
 
 
-def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Iterator[StatedDefault]:
-    """Yield what a line (from 1) says of the name that its item is about."""
+def _statement_in(line: str) -> re.Match[str] | None:
+    """Return the first form of a statement of a default that a line has, or None."""
+    return next((match for pattern in _STATED if (match := pattern.search(line)) is not None), None)
+
+
+def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> StatedDefault | None:
+    """Return what a line (from 1) says of the name that its item is about; None without such a name or value."""
     text = lines[number - 1]
-    match = next((statement for pattern in _STATED if (statement := pattern.search(text)) is not None), None)
-    if match is None:
-        return
+    match = _statement_in(text)
+    value = "" if match is None else _value_in(match)
+    if match is None or not value or _OF_CASE.match(text[match.end() :]) is not None:
+        return None
 
-    groups = match.groupdict()
-    value = (
-        (groups.get("ticked") or groups.get("marked") or groups.get("escaped") or groups.get("bare") or "")
-        .strip()
-        .rstrip(".,;")
-    )
-    is_of_code = len(_bare(value)) > 3 and re.search(r"\w", value) is None
-    if not value or is_of_code or _OF_CASE.match(text[match.end() :]) is not None:
-        return
+    if not is_document:
+        trailing = _TRAILING.match(text)
+        if trailing is not None and trailing.end("mark") <= match.start():
+            return StatedDefault(trailing["name"], value, number, number, text)
+        member_line = _begin_of_trailing(lines, number)
+        above = _TRAILING.match(lines[member_line - 1]) if member_line else None
+        if above is not None:
+            return StatedDefault(above["name"], value, member_line, number, "\n".join(lines[member_line - 1 : number]))
 
-    trailing = None if is_document else _TRAILING.match(text)
-    if trailing is not None and trailing.end("mark") <= match.start():
-        yield StatedDefault(trailing["name"], value, number, number, text)
-        return
-
-    member_line = 0 if is_document else _begin_of_trailing(lines, number)
-    above = _TRAILING.match(lines[member_line - 1]) if member_line else None
-    if above is not None:
-        yield StatedDefault(above["name"], value, member_line, number, "\n".join(lines[member_line - 1 : number]))
-        return
-
-    start = number
-    while start > 1 and number - start < _ITEM_LINES and not _BEGINS.match(lines[start - 1]):
-        if is_document and _BULLET.match(lines[start - 1]):
-            break
-        if not lines[start - 2].strip(" \t*/#"):
-            break
-        start -= 1
-
+    start, end = _begin_of_item(lines, number, is_document=is_document), number
     item = _ITEM.match(lines[start - 1])
-    name, end = "", number
     if item is not None and (item["mark"].strip() or lines[start - 1][: item.start("name")].strip(" \t*/#")):
         name = item["name"]
-    elif not is_document:
+    elif is_document:
+        return None
+    else:
         # A comment is about the member below it.
         first, last = _comment_around(lines, number)
-        below = next(
-            (index for index in range(last, min(last + _ITEM_LINES, len(lines))) if lines[index].strip()), None
-        )
-        is_go = below is not None and lines[below].startswith("\t")
-        member = (
-            None if below is None else _MEMBER.match(lines[below]) or (_GO_FIELD.match(lines[below]) if is_go else None)
-        )
-        if below is not None and member is not None:
-            name, end = member["name"], below + 1
+        name, end = _member_below(lines, last)
         start = min(start, first)
 
-    if name:
-        yield StatedDefault(name, value, start, end, "\n".join(lines[start - 1 : end]))
+    return StatedDefault(name, value, start, end, "\n".join(lines[start - 1 : end])) if name else None
+
+
+def _value_in(match: re.Match[str]) -> str:
+    """Return the value of a statement; empty for one of signs alone, which is code."""
+    groups = match.groupdict()
+    value = next(filter(None, map(groups.get, ("ticked", "marked", "escaped", "bare"))), "").strip().rstrip(".,;")
+    return "" if len(_bare(value)) > 3 and re.search(r"\w", value) is None else value
+
+
+def _begin_of_item(lines: Sequence[str], number: int, *, is_document: bool) -> int:
+    """Return the line (from 1) on which the item of a list, or the paragraph, around a line begins."""
+    start = number
+    while start > 1 and number - start < _ITEM_LINES and not _BEGINS.match(lines[start - 1]):
+        is_bullet = is_document and _BULLET.match(lines[start - 1]) is not None
+        if is_bullet or not lines[start - 2].strip(" \t*/#"):
+            break
+        start -= 1
+    return start
+
+
+def _member_below(lines: Sequence[str], comment_end: int) -> tuple[str, int]:
+    """Return the name of the member that follows a comment, and its line (from 1); an empty name without one."""
+    for number, line in enumerate(lines[comment_end : comment_end + _ITEM_LINES], comment_end + 1):
+        if line.strip():
+            member = _MEMBER.match(line) or (_GO_FIELD.match(line) if line.startswith("\t") else None)
+            return ("", number) if member is None else (member["name"], number)
+    return "", comment_end
 
 
 def _begin_of_trailing(lines: Sequence[str], number: int) -> int:

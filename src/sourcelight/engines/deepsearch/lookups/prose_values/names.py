@@ -19,22 +19,29 @@ _UNITS = frozenset(_UNITS_TEXT.split())
 """Parts of names that say how a value is measured or used, rather than what it is."""
 _LOOSE = FRAME - VERBS - {"key", "keys"}
 """Words of the form of a question that a name may have, too. `levelKey` names a level in a record, and is no level."""
-_SHORT_FORMS: Mapping[str, str] = {
-    "separator": "sep delim delimiter", "delimiter": "sep delim separator", "column": "col", "directory": "dir folder",
-    "folder": "dir directory", "number": "num", "length": "len", "maximum": "max", "minimum": "min",
-    "message": "msg", "environment": "env", "buffer": "buf", "index": "idx", "source": "src", "command": "cmd",
-    "temporary": "tmp temp", "character": "char chr", "address": "addr", "configuration": "config cfg conf",
-    "parameter": "param", "argument": "arg", "position": "pos", "error": "err", "request": "req",
-    "response": "resp res", "connection": "conn", "extension": "ext", "attribute": "attr", "function": "func fn",
-    "language": "lang", "repetition": "repeat", "attempt": "tries", "colour": "color",
-    "color": "colour", "destination": "dest dst", "background": "bg", "foreground": "fg", "wait": "timeout delay",
-    "automatically": "auto", "automatic": "auto", "password": "passwd pwd", "string": "str", "spaces": "indent",
-    "indentation": "indent", "indent": "indentation", "concurrent": "concurrency", "parallel": "parallelism",
-    "url": "uri endpoint", "host": "hostname", "verbosity": "verbose", "level": "lvl", "image": "img", "picture": "pic",
-    "button": "btn", "object": "obj", "previous": "prev", "random": "rand", "version": "ver", "expire": "ttl expiry",
-    "expiration": "ttl expiry expires", "frequency": "freq", "multiplier": "mult factor", "nested": "nesting depth",
-    "websocket": "ws", "status": "code", "whitespace": "ws", "statistics": "stats", "millisecond": "ms",
+SHORT_FORMS: Mapping[str, str] = {
+    "separator": "sep", "delimiter": "delim", "column": "col", "directory": "dir", "number": "num nr", "length": "len",
+    "maximum": "max", "minimum": "min", "message": "msg", "environment": "env", "buffer": "buf", "index": "idx",
+    "source": "src", "command": "cmd", "temporary": "tmp temp", "character": "char chr", "address": "addr",
+    "configuration": "config cfg conf", "parameter": "param", "argument": "arg", "position": "pos", "error": "err",
+    "request": "req", "response": "resp res", "connection": "conn", "extension": "ext", "attribute": "attr",
+    "function": "func fn", "language": "lang", "colour": "color", "color": "colour", "destination": "dest dst",
+    "background": "bg", "foreground": "fg", "automatically": "auto", "automatic": "auto", "password": "passwd pwd",
+    "string": "str", "image": "img", "picture": "pic", "button": "btn", "object": "obj", "previous": "prev",
+    "random": "rand", "version": "ver", "frequency": "freq", "websocket": "ws", "millisecond": "ms",
+    "statistics": "stats",
 }  # fmt: skip
+"""Short forms of a word, which are the word itself, and another spelling of it."""
+_FORMS: Mapping[str, str] = {
+    **SHORT_FORMS,
+    "separator": "sep delim delimiter", "delimiter": "sep delim separator", "directory": "dir folder",
+    "folder": "dir directory", "number": "num", "repetition": "repeat", "attempt": "tries", "wait": "timeout delay",
+    "spaces": "indent", "indentation": "indent", "indent": "indentation", "concurrent": "concurrency",
+    "parallel": "parallelism", "url": "uri endpoint", "host": "hostname", "verbosity": "verbose", "level": "lvl",
+    "expire": "ttl expiry", "expiration": "ttl expiry expires", "multiplier": "mult factor", "nested": "nesting depth",
+    "status": "code", "whitespace": "ws",
+}  # fmt: skip
+"""Short forms, and parts of names that stand for a word where a text gives a value."""
 _LIMITING = frozenset({"only", "not", "no", "non", "without", "never", "except", "all", "any"})
 """Small words that make a name that of something else: `no_download`, `originOnly`."""
 # Parts of names that add nothing to what they name.
@@ -52,18 +59,23 @@ _MIN_SHORT, _MIN_ALIKE, _MAX_ENDING = 3, 4, 3
 
 def is_same(word: str, part: str) -> bool:
     """Return whether a part of a name is a word of a question, or a short form of it."""
-    if word == part or stem(word) == stem(part) or part in _SHORT_FORMS.get(word, "").split():
+    if word == part or stem(word) == stem(part) or part in _FORMS.get(word, "").split():
         return True
-    if {part, stem_base(part)} & set(_SHORT_FORMS.get(stem_base(word), "").split()):
+    if {part, stem_base(part)} & set(_FORMS.get(stem_base(word), "").split()):
         return True
     if len(part) >= _MIN_SHORT and word.startswith(part):
         return True
 
-    shorter = min(len(word), len(part))
-    alike = next((index for index in range(shorter) if word[index] != part[index]), shorter)
-    rest, longer_rest = min(word, part, key=len)[alike:], max(word, part, key=len)[alike:]
+    alike, rest, longer_rest = split_alike(word, part)
     has_endings = rest in {"", "e", "y", "s"} and longer_rest in _ENDINGS
     return alike >= _MIN_ALIKE and has_endings and abs(len(word) - len(part)) <= _MAX_ENDING
+
+
+def split_alike(word: str, other: str) -> tuple[int, str, str]:
+    """Return how many characters two words begin with alike, and the rests of the shorter and of the longer one."""
+    shorter = min(len(word), len(other))
+    alike = next((index for index in range(shorter) if word[index] != other[index]), shorter)
+    return alike, min(word, other, key=len)[alike:], max(word, other, key=len)[alike:]
 
 
 def is_key(name: str, value: str) -> bool:
@@ -122,18 +134,7 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
                 return None
             continue
 
-        # In the name of another value, a word such as "file", or of the repository's name, is a difference as any.
-        is_loose = question.is_default or bool(question.bound)
-        if matching or part in _UNITS or part in question.nouns or part in _GLUE or (is_loose and part in _LOOSE):
-            continue
-
-        if (part in FUNCTION_WORDS and part not in _LIMITING and len(part) > 1) or (
-            is_loose and _is_of_repository(question, part)
-        ):
-            continue
-
-        # The name of a class repeats in the names of its members: `indicatorInterval` of `ProgressIndicator`.
-        if is_loose and any(part in parts_of(token) for name in question.names for token in re.findall(r"\w+", name)):
+        if matching or _adds_nothing(question, part):
             continue
 
         initials = _words_with_initials(question, part)
@@ -149,6 +150,20 @@ def words_in_name(question: ValueQuestion, name: str) -> frozenset[str] | None:
         has_bound = has_bound or joined_words[1]
 
     return None if question.bound and not has_bound else frozenset(present)
+
+
+def _adds_nothing(question: ValueQuestion, part: str) -> bool:
+    """Return whether a part of a name tells no value apart: a unit, a small word, or a part of its owner's name."""
+    is_small_word = part in FUNCTION_WORDS and part not in _LIMITING and len(part) > 1
+    if is_small_word or part in _UNITS or part in question.nouns or part in _GLUE:
+        return True
+    # In the name of another value, a word such as "file", or of the repository's name, is a difference as any.
+    if not (question.is_default or question.bound):
+        return False
+    if part in _LOOSE or _is_of_repository(question, part):
+        return True
+    # The name of a class repeats in the names of its members: `indicatorInterval` of `ProgressIndicator`.
+    return any(part in parts_of(token) for name in question.names for token in re.findall(r"\w+", name))
 
 
 def _is_of_repository(question: ValueQuestion, part: str) -> bool:
@@ -219,7 +234,7 @@ def search_words(question: ValueQuestion) -> Iterator[str]:
         yield word[: max(_MIN_ALIKE, len(word) - _MAX_ENDING)] if len(word) > _MIN_ALIKE else word
         if len(word) > _MIN_ALIKE + 1:
             yield word[:_MIN_ALIKE]
-        yield from (form for form in _SHORT_FORMS.get(word, _SHORT_FORMS.get(stem_base(word), "")).split())
+        yield from (form for form in _FORMS.get(word, _FORMS.get(stem_base(word), "")).split())
 
     if question.nouns:
         yield from (noun for noun in sorted(question.nouns) if len(noun) > _MIN_SHORT)

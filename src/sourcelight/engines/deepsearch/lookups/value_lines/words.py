@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import pairwise
 
 from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.lookups.prose_values.names import SHORT_FORMS, split_alike
 from sourcelight.engines.search.ranking.terms.related_words import related_terms
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
@@ -61,32 +62,15 @@ def related_to(word: str) -> frozenset[str]:
     return frozenset(stems if word in _TIMED else stems - {"timeout"})
 
 
-_SHORT_FORMS: Mapping[str, str] = {
-    "separator": "sep", "delimiter": "delim", "column": "col", "directory": "dir", "number": "num nr", "length": "len",
-    "maximum": "max", "minimum": "min", "message": "msg", "environment": "env", "buffer": "buf", "index": "idx",
-    "source": "src", "command": "cmd", "temporary": "tmp temp", "character": "char chr", "address": "addr",
-    "configuration": "config cfg conf", "parameter": "param", "argument": "arg", "position": "pos", "error": "err",
-    "request": "req", "response": "resp res", "connection": "conn", "extension": "ext", "attribute": "attr",
-    "function": "func fn", "language": "lang", "colour": "color", "color": "colour", "destination": "dest dst",
-    "background": "bg", "foreground": "fg", "automatically": "auto", "automatic": "auto", "password": "passwd pwd",
-    "string": "str", "image": "img", "picture": "pic", "button": "btn", "object": "obj", "previous": "prev",
-    "random": "rand", "version": "ver", "frequency": "freq", "websocket": "ws", "millisecond": "ms",
-    "statistics": "stats",
-}  # fmt: skip
-"""Short forms of a word, which are the word itself."""
-
-
 @lru_cache(maxsize=1 << 15)
 def is_form(word: str, part: str) -> bool:
     """Return whether a part of a name is a form of a word: of the same stem, or with another ending."""
     if word == part or stem(word) == stem(part):
         return True
-    if part in _SHORT_FORMS.get(word, "").split() or part in _SHORT_FORMS.get(word.removesuffix("s"), "").split():
+    if part in SHORT_FORMS.get(word, "").split() or part in SHORT_FORMS.get(word.removesuffix("s"), "").split():
         return True
 
-    shorter = min(len(word), len(part))
-    alike = next((index for index in range(shorter) if word[index] != part[index]), shorter)
-    rest, longer_rest = min(word, part, key=len)[alike:], max(word, part, key=len)[alike:]
+    alike, rest, longer_rest = split_alike(word, part)
     has_endings = rest in {"", "e", "y", "s", "ed"} and longer_rest in _ENDINGS
     return alike >= _MIN_ALIKE and has_endings and abs(len(word) - len(part)) <= _MAX_ENDING
 
