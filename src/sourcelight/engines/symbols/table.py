@@ -159,10 +159,6 @@ class SymbolTable:
         """The names, a newline after each."""
         return self._names
 
-    def rows_named(self, pattern: CompiledPattern) -> Int64Array:
-        """Return the rows, ascending, in whose names the pattern is found."""
-        return self.rows_of_names(names_with(pattern, self._names, self.name_start))
-
     def rows_of_names(self, name_numbers: Int64Array) -> Int64Array:
         """Return the rows, ascending, that bear one of the names with these numbers."""
         first_rows = self._name_first[name_numbers].astype(np.int64)

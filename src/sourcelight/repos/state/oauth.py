@@ -52,7 +52,6 @@ class IssuedCode:
 
     family: int
     client: str
-    account: int
     scopes: tuple[str, ...]
     resource: str
     expires_at: int
@@ -108,7 +107,7 @@ class Authorizations:
     def code(self, code: str) -> IssuedCode | None:
         """Return the record of a code, or None if it is unknown or its family has ended."""
         row = self._database.first_row(
-            "SELECT g.id, g.client, g.account, g.scopes, g.resource, c.expires_at, c.used_at IS NOT NULL, "
+            "SELECT g.id, g.client, g.scopes, g.resource, c.expires_at, c.used_at IS NOT NULL, "
             "c.redirect_uri, c.redirect_uri_given, c.challenge FROM oauth_codes c "
             "JOIN oauth_grants g ON g.id = c.family WHERE c.digest = ? AND g.revoked_at IS NULL",
             digest_of(code),
@@ -116,11 +115,10 @@ class Authorizations:
         if row is None:
             return None
 
-        family, client, account, scopes, resource, expires_at, is_used, redirect_uri, is_uri_given, challenge = row
+        family, client, scopes, resource, expires_at, is_used, redirect_uri, is_uri_given, challenge = row
         return IssuedCode(
             family=family,
             client=client,
-            account=account,
             scopes=tuple(scopes.split()),
             resource=resource,
             expires_at=expires_at,
@@ -133,7 +131,7 @@ class Authorizations:
     def refresh_token(self, token: str) -> IssuedCode | None:
         """Return the record of a refresh token, or None if it is unknown or its family has ended."""
         row = self._database.first_row(
-            "SELECT g.id, g.client, g.account, t.scopes, g.resource, t.expires_at, t.used_at IS NOT NULL "
+            "SELECT g.id, g.client, t.scopes, g.resource, t.expires_at, t.used_at IS NOT NULL "
             "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family "
             "WHERE t.digest = ? AND t.kind = 'refresh' AND g.revoked_at IS NULL",
             digest_of(token),
@@ -141,11 +139,10 @@ class Authorizations:
         if row is None:
             return None
 
-        family, client, account, scopes, resource, expires_at, is_used = row
+        family, client, scopes, resource, expires_at, is_used = row
         return IssuedCode(
             family=family,
             client=client,
-            account=account,
             scopes=tuple(scopes.split()),
             resource=resource,
             expires_at=expires_at,

@@ -42,8 +42,6 @@ class Principal:
         Name of the credential for logs: ``owner``, ``token:7``, ``oauth:3``; never a secret.
     client
         OAuth client id; empty for other credentials.
-    resource
-        Resource of an OAuth token (RFC 8707); empty without one.
     grant
         Number of the OAuth grant; 0 for other credentials.
     """
@@ -54,7 +52,6 @@ class Principal:
     permissions: frozenset[str] = frozenset()
     credential: str = ""
     client: str = ""
-    resource: str = ""
     grant: int = 0
 
     @classmethod
@@ -318,7 +315,6 @@ class Authenticator:
             permissions=rights.permissions,
             credential=name,
             client=credential.client,
-            resource=credential.resource,
             grant=credential.id if credential.kind == "oauth" else 0,
         )
         self._last = rights, credential, principal

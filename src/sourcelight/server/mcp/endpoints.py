@@ -89,11 +89,6 @@ class McpEndpoints:
         self._load_thread: threading.Thread | None = None
         self._stopping = False
 
-    @staticmethod
-    def owns(path: str) -> bool:
-        """Return whether `path` belongs to these endpoints."""
-        return path == addresses.PREFIX or path.startswith((f"{addresses.PREFIX}/", addresses.METADATA_PREFIX))
-
     def stop(self) -> None:
         """Stop running calls and refuse new ones. Callable from any thread."""
         self._stopping = True

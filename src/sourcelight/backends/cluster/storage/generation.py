@@ -100,10 +100,6 @@ class Generation:
         """Repositories without any shard so far, because building failed."""
         return tuple(entry for entry in self.entries if not entry.shard)
 
-    def entry(self, name: str) -> StoredShard | None:
-        """Find a repository by name."""
-        return next((entry for entry in self.entries if entry.name == name), None)
-
 
 def read_current(storage: ShardStorage) -> Generation | None:
     """Return the newest generation, or None when there is none yet. Raises `StorageError`."""

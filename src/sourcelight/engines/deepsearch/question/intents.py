@@ -40,7 +40,6 @@ _USAGE = re.compile(
     r"depends? on|consumers?)\b",
     re.IGNORECASE,
 )
-_COMPARE = re.compile(r"\b(?:compare|comparison|differen(?:ce|t|ces)|versus|vs\.?|as opposed to)\b", re.IGNORECASE)
 _POINTING = re.compile(r"\b(?:it|its|that|this|there|they|them|these|those|he|she)\b", re.IGNORECASE)
 
 
@@ -52,7 +51,6 @@ class QuestionIntents:
     tests: bool = False
     docs: bool = False
     usage: bool = False
-    compare: bool = False
 
 
 def intents_of(question: RankQuery) -> QuestionIntents:
@@ -63,7 +61,6 @@ def intents_of(question: RankQuery) -> QuestionIntents:
         tests=question.asks_tests,
         docs=question.asks_docs,
         usage=bool(_USAGE.search(text)),
-        compare=bool(_COMPARE.search(text)),
     )
 
 

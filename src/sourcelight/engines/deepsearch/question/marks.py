@@ -25,7 +25,6 @@ class Mark:
     kind: str
     text: str
     source_text: str
-    quoted: bool = False
 
 
 @dataclass(slots=True)
@@ -55,7 +54,7 @@ class MarkedText:
             if not text or "⟨" in match[group]:
                 return match[0]
 
-            name = self.add(Mark(kind, text, match[group].strip(), kind == "Q"))
+            name = self.add(Mark(kind, text, match[group].strip()))
             before = match.string[match.start() : match.start(group)]
             after = match.string[match.end(group) : match.end()]
             return f"{before} {name} {after}"

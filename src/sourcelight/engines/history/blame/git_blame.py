@@ -13,7 +13,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.git import git_bytes, git_chunks, mailmap_setting
 from sourcelight.repos import Repository
-from sourcelight.repos.objects.commits import as_text, parse_offset, parse_seconds
+from sourcelight.repos.objects.commits import as_text, parse_seconds
 
 _MAX_CACHED_LINES = 1_000_000
 """Lines of all files whose blame is cached."""
@@ -37,7 +37,6 @@ class BlameCommit:
     author: str = ""
     author_email: str = ""
     author_time: int = 0
-    author_offset: int = 0
     commit_time: int = 0
     summary: str = ""
     boundary: bool = False
@@ -183,8 +182,6 @@ def _set_field(commit: BlameCommit, key: bytes, value: bytes) -> None:
         commit.author_email = text.removeprefix("<").removesuffix(">")
     elif key == b"author-time":
         commit.author_time = parse_seconds(value)
-    elif key == b"author-tz":
-        commit.author_offset = parse_offset(value)
     elif key == b"committer-time":
         commit.commit_time = parse_seconds(value)
     elif key == b"summary":

@@ -57,7 +57,6 @@ class ScipIndex:
     `left_out` counts unusable entries: files that the commit doesn't have, and positions beyond their text.
     """
 
-    project: Project
     positions: dict[bytes, dict[int, ScipPosition]] = field(default_factory=dict)
     definitions: Mapping[str, list[tuple[bytes, ScipPosition]]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -65,7 +64,7 @@ class ScipIndex:
     @classmethod
     def read(cls, project: Project, data: bytes, limit: int | None = None) -> ScipIndex:
         """Read an index file for a project, of at most `limit` occurrences; raises `ScipError`."""
-        index = cls(project)
+        index = cls()
         definitions: dict[str, list[tuple[bytes, ScipPosition]]] = defaultdict(list)
         counts: dict[str, int] = defaultdict(int)
         total = 0

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, Int64Array
+from sourcelight.core.arrays import AnyArray
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES, DocumentBuffer, cut_units
 from sourcelight.engines.search.index.posting_builder import PostingBuilder
 from sourcelight.engines.search.index.postings import Postings
@@ -218,11 +218,6 @@ class Shard:
         line = int(self.doc_line[document])
         start, end = self.newlines.take(np.array([line + first - 1, line + last])).tolist()
         return self.content.slice(start + 1, end).data
-
-    def lines_of(self, offsets: Int64Array) -> Int64Array:
-        """Return the line of each offset; a newline belongs to the line that it ends."""
-        # uint32 like the table, which `searchsorted` would else copy to a common type.
-        return self.newlines.find_positions(offsets.astype(np.uint32)).astype(np.int64) - 1
 
 
 def loose_name(blob_ids: Iterable[bytes]) -> str:

@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.redaction import format_error
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware.access_log import notes_of
 from sourcelight.server.http.requests import RequestRefused
-from sourcelight.server.identity import Authenticator, Principal, Refusal
+from sourcelight.server.identity import Authenticator, Refusal
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import ConversationService
@@ -42,20 +42,17 @@ _RECORD_COUNTS = {"total_input_tokens": "input_tokens", "completion_tokens": "ou
 
 @dataclass(frozen=True, slots=True)
 class ConversationRequest:
-    """A request with its principal.
+    """A request to the conversations.
 
     Parameters
     ----------
     service
         The conversations.
-    principal
-        Sender of the request.
     context
         Context for calls of tools.
     """
 
     service: ConversationService
-    principal: Principal
     context: ToolContext
 
 
@@ -99,7 +96,7 @@ class ConversationAccess:
             )
 
         context = ToolContext(self.engine, principal.viewer, served=True, base_url=self.base_of(request))
-        return ConversationRequest(self.service, principal, context)
+        return ConversationRequest(self.service, context)
 
     def guard(
         self, handle: Callable[[Request, ConversationRequest], Awaitable[Response]]

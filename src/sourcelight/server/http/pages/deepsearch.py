@@ -32,7 +32,7 @@ from sourcelight.server.http.pages.browser import PageStream
 from sourcelight.server.http.pages.conversations import QUESTION_FIELD, conversation_html, is_running
 from sourcelight.server.http.pages.frame import HEADERS, page
 from sourcelight.server.http.pages.python import call_text, notebook, python_block
-from sourcelight.server.identity import Principal, QueueFull
+from sourcelight.server.identity import QueueFull
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import ConversationService
@@ -317,7 +317,7 @@ class ConversationPages:
         """Return what the researcher has said so far about each question that still runs, by its index."""
         from sourcelight.server.http.deepsearch.messages import ConversationRequest, turns_of
 
-        caller = ConversationRequest(self._service, Principal(context.viewer.name, context.viewer), context)
+        caller = ConversationRequest(self._service, context)
         turns: dict[int, list[str]] = {}
         for number, question in enumerate(self._service.store.questions(conversation)):
             if question.status in {"pending", "processing"}:
