@@ -82,14 +82,15 @@ def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
 def _best_link(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
     """Return address and kind of the first link of a row that is of `kind`; both None if it has none."""
     links = list(resolver.of(row))
-    is_of_file, is_of_commit = bool(row.get("path")), bool(row.get("commit"))
-    if is_of_commit and not is_of_file:
+    has_path, has_commit = bool(row.get("path")), bool(row.get("commit"))
+    if has_commit and not has_path:
         links += resolver.commit(row["repository"] or "", row["commit"])
-    for link in links:
-        if kind in {None, link.kind}:
-            return link.href, link.kind
 
-    is_of_repository = not is_of_file and not is_of_commit and bool(row["repository"])
+    link = next((link for link in links if kind in {None, link.kind}), None)
+    if link is not None:
+        return link.href, link.kind
+
+    is_of_repository = not has_path and not has_commit and bool(row["repository"])
     address = resolver.repository(row["repository"]) if is_of_repository and kind is None else None
     return (address, "host") if address else (None, None)
 
@@ -121,32 +122,33 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     IncompleteResultWarning
         If one of the results is not complete: its missing rows look removed or added.
     """
-    import pandas as pd
-
     if by not in GRAINS:
         raise ToolError(
             f"compare_results: by must be one of {', '.join(GRAINS)}, got {by!r}", argument="by", accepted=tuple(GRAINS)
         )
 
-    frames: dict[str, Any] = {}
-    for name, side in (("before", before), ("after", after)):
-        frame = side.matches if isinstance(side, SearchResult) else side
-        columns = frame.columns if isinstance(frame, pd.DataFrame) else ()
-        missing = {"repository", "path"}.difference(columns)
-        if missing:
-            raise ToolError(f"compare_results: one side has no column {', '.join(sorted(missing))}")
-        frames[name] = frame
-
+    frames = {"before": _match_frame(before), "after": _match_frame(after)}
     comparison: DataFrame = compare_frames(frames["before"], frames["after"], by)
-    incomplete: list[str] = []
-    for name, frame in frames.items():
-        if frame.attrs.get("status", "complete") != "complete":
-            reasons = frame.attrs.get("reasons") or "no reason given"
-            incomplete.append(f"{name}: {frame.attrs.get('status')} ({reasons})")
+    incomplete = [
+        f"{name}: {frame.attrs['status']} ({frame.attrs.get('reasons') or 'no reason given'})"
+        for name, frame in frames.items()
+        if frame.attrs.get("status", "complete") != "complete"
+    ]
     if incomplete:
         warnings.warn(IncompleteResultWarning(f"compare_results: {'; '.join(incomplete)}"), stacklevel=2)
 
     return comparison
+
+
+def _match_frame(side: Any) -> Any:
+    """Return the matches of one side of a comparison; raises `ToolError` if they aren't rows of files."""
+    import pandas as pd
+
+    frame = side.matches if isinstance(side, SearchResult) else side
+    missing = {"repository", "path"}.difference(frame.columns if isinstance(frame, pd.DataFrame) else ())
+    if missing:
+        raise ToolError(f"compare_results: one side has no column {', '.join(sorted(missing))}")
+    return frame
 
 
 def backend_for(frame: DataFrame, client: Client | None) -> Backend:
@@ -157,9 +159,7 @@ def backend_for(frame: DataFrame, client: Client | None) -> Backend:
     ClientNotFound
         If that backend is closed.
     """
-    if client is not None:
-        return client.backend
-    return backend_of(frame.attrs)
+    return backend_of(frame.attrs) if client is None else client.backend
 
 
 def run_with_progress(

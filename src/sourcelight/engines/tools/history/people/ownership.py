@@ -92,12 +92,8 @@ def _ownership_table(lines: _AnalyzedLines, group_names: list[str], group_index:
     codes, (history, path, person) = group([owned.history, group_index[owned.file], owned.person])
     count = len(person)
     line_counts = total(codes, owned.lines, count)
-    shares = np.zeros(0)
-    if count:
-        of_path, (history_of_path, _) = group([history, path])
-        sums = total(of_path, line_counts, len(history_of_path))
-        shares = line_counts / np.maximum(sums[of_path], 1)
-
+    of_path, (history_of_path, _) = group([history, path])
+    sums = total(of_path, line_counts, len(history_of_path))
     oldest, newest = bounds(codes, owned.time, count)
     repositories = [selection.name for selection in lines.histories.selections]
     columns = {
@@ -106,7 +102,7 @@ def _ownership_table(lines: _AnalyzedLines, group_names: list[str], group_index:
         "author": tables.dictionary_column(people.names or [""], person),
         "author_email": tables.dictionary_column(people.emails or [""], person),
         "lines": pa.array(line_counts),
-        "share": pa.array(shares),
+        "share": pa.array(line_counts / np.maximum(sums[of_path], 1)),
         "oldest_date": tables.times(oldest),
         "newest_date": tables.times(newest),
         "bot": pa.array(people.bots[person]),
@@ -149,30 +145,31 @@ def _bus_factor(arguments: blame.BusFactorArguments, context: ToolContext) -> To
     owned = lines.owned
     path = clean_path(arguments.path or "")
     top = f"{path}/" if path else "/"
-    bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
+    bots = people.bots[owned.person]
 
     # A bot can't leave the team, so its lines say nothing about the risk that this number measures.
     human_rows = np.flatnonzero(~bots)
-    ranks = _ranks(people)
-    rows = []
-    for number, selection in enumerate(lines.histories.selections):
-        repository_rows = human_rows[owned.history[human_rows] == number]
-        rows_by_directory = _rows_by_directory(owned, repository_rows, arguments.depth or 1, top)
-        for directory, directory_rows in rows_by_directory.items():
-            rows.append(
-                _factor_row(selection.name, directory, owned=owned, rows=directory_rows, people=people, ranks=ranks)
-            )
-
+    rows = list(_factor_rows(lines, human_rows, arguments.depth or 1, top))
     rows.sort(key=lambda row: (row["repository"], row["path"] != top, row["bus_factor"], -row["lines"], row["path"]))
     attributes = _answer_attributes(lines)
     attributes["drill_down"]["columns"].pop("authors")
     notices = [*kind_notices(arguments.file_kinds), *people.join_notices(owned.person[human_rows].tolist())]
-    bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
+    bot_lines = int(owned.lines[bots].sum())
     if bot_lines:
         notices.append(Rule(f"{count_of(bot_lines, 'line')} of bots left out; {BOT_RULE}.", "bots"))
 
-    agent_lines = int(owned.agent_lines[human_rows].sum()) if len(human_rows) else 0
+    agent_lines = int(owned.agent_lines[human_rows].sum())
     return lines.result(table_of_rows("bus_factor", rows), attributes, [*notices, *agent_notices(lines=agent_lines)])
+
+
+def _factor_rows(lines: _AnalyzedLines, human_rows: Int64Array, depth: int, top: str) -> Iterator[dict[str, Any]]:
+    """Yield a row for each directory of each repository."""
+    owned, ranks = lines.owned, _ranks(lines.people)
+    for number, selection in enumerate(lines.histories.selections):
+        repository_rows = human_rows[owned.history[human_rows] == number]
+        for directory, rows in _rows_by_directory(owned, repository_rows, depth, top).items():
+            factor = _bus_factor_of(owned, rows, lines.people, ranks)
+            yield {"repository": selection.name, "path": directory, **factor}
 
 
 def _rows_by_directory(owned: OwnedLines, rows: Int64Array, depth: int, top: str) -> dict[str, Int64Array]:
@@ -186,10 +183,8 @@ def _rows_by_directory(owned: OwnedLines, rows: Int64Array, depth: int, top: str
     return directories
 
 
-def _factor_row(
-    repository: str, directory: str, *, owned: OwnedLines, rows: Int64Array, people: PersonNumbers, ranks: Int64Array
-) -> dict[str, Any]:
-    """Return the bus factor of a directory, whose lines are these rows."""
+def _bus_factor_of(owned: OwnedLines, rows: Int64Array, people: PersonNumbers, ranks: Int64Array) -> dict[str, Any]:
+    """Return the bus factor of some rows, and the columns beside it."""
     codes, (persons,) = group([owned.person[rows]])
     lines = total(codes, owned.lines[rows], len(persons))
     order = np.lexsort((ranks[persons], -lines))
@@ -201,8 +196,6 @@ def _factor_row(
         # `right`, because owners of exactly half of the lines are not yet more than half.
         factor = int(np.searchsorted(running, line_count / 2, side="right")) + 1
     return {
-        "repository": repository,
-        "path": directory,
         "bus_factor": factor,
         "lines": line_count,
         "authors": len(order),
