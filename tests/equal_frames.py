@@ -24,6 +24,14 @@ def assert_frame_equal(left: pd.DataFrame, right: pd.DataFrame, **options: Any) 
     pd.testing.assert_frame_equal(left, right, **options)
 
 
+def assert_same_table(actual: pd.DataFrame, frame: pd.DataFrame) -> None:
+    """Assert that a frame that was read from a file or another library has the values and the dtypes of the first."""
+    assert [str(dtype) for dtype in actual.dtypes] == [str(dtype) for dtype in frame.dtypes]
+    # pandas reads no categories as objects, whatever they were: only their dtype differs then.
+    is_full = all(len(frame[name].cat.categories) for name in frame.select_dtypes("category"))
+    assert_frame_equal(actual, frame, check_index_type=True, check_categorical=is_full)
+
+
 def _arrays(frame: Any) -> Iterator[Any]:
     return (series.array for _, series in frame.items())
 

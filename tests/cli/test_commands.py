@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cli.conftest import Run
 from server.loopback_tls import TLS
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
-from sourcelight.cli import main
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Done, Progress
@@ -42,19 +42,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"main.go": "package needle\n", "more.go": "needle needle\n" * 30}, "start"
     )
     return folder
-
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def start(*arguments: object) -> tuple[int, str, str]:
-        status = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return start
 
 
 def test_matches_are_printed_under_their_file_and_made_harmless(run: Run, folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -18,6 +17,7 @@ import httpx2
 import pytest
 import typer.main
 
+from processor_time import run_and_measure
 from server.loopback_tls import TLS
 from server.mcp.calling import call_tool, connected
 from sourcelight.cli.app import app
@@ -81,18 +81,10 @@ def client_of(port: int, process: subprocess.Popen[str]) -> Iterator[httpx2.Clie
         yield client
 
 
-def seconds_of(command: list[str]) -> float:
-    """CPU seconds of a process that ends by itself."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 @pytest.mark.clock
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the CPU time of a process from /proc")
 def test_first_answers_take_less_time_than_loading_the_server_of_the_sdk(folder: Path, tmp_path: Path) -> None:
-    of_sdk = min(seconds_of(SDK_SERVER) for _ in range(3))
+    of_sdk = min(run_and_measure(SDK_SERVER) for _ in range(3))
     port = free_port()
     with serving(str(folder), "--port", str(port), home=tmp_path) as process, client_of(port, process) as client:
         first = client.post("/.api/mcp", json=INITIALIZE, headers=HEADERS)

@@ -7,29 +7,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from backends.cluster.processes import wait_until
+from cli.conftest import Run
 from sourcelight.cli import main
 from sourcelight.repos.mirrors.schedule import MirrorSchedule, read_states
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 COMMAND = [sys.executable, "-c", "import sys; from sourcelight.cli import main; sys.exit(main())", "sync"]
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def start(*arguments: object) -> tuple[int, str, str]:
-        status = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return start
 
 
 @pytest.fixture

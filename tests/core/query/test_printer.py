@@ -1,11 +1,10 @@
 """Printing and building: what is written reads back as the same tree."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.query.canonical_forms import without_quotes
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
 from sourcelight.core.query.normalize import combine
@@ -18,16 +17,6 @@ HOSTILE = st.lists(
     ),
     max_size=12,
 ).map("".join)
-
-
-def without_quotes(form: Any) -> Any:
-    """Return a canonical form without the ``quoted`` marks, which writing may add, and without an order of operands."""
-    if isinstance(form, dict):
-        result = {key: without_quotes(value) for key, value in form.items() if key != "quoted"}
-        if "op" in result:
-            result["args"] = sorted(result["args"], key=repr)
-        return result
-    return [without_quotes(part) for part in form] if isinstance(form, list) else form
 
 
 def same(left: Node | None, right: Node | None) -> bool:

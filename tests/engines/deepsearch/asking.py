@@ -174,3 +174,11 @@ def engine_of_subjects(root: Path, subjects: Sequence[tuple[str, str]]) -> Local
     for number, (subject, author) in enumerate(subjects):
         repo.commit({"log.txt": f"entry {number}\n"}, subject, author=author)
     return open_engine([repo.path], index=root / "index", workers=1)
+
+
+def first_place(engine: LocalEngine, question: str) -> str:
+    """Return the line of the first place of an answer, with its path."""
+    text = research(engine, question).text
+    match = re.search(r"^1\. (.*)$", text, re.MULTILINE)
+    assert match is not None, text
+    return match[1]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import first_place, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.explanations.question import read_explanation
 from sourcelight.engines.deepsearch.source.comments import MAX_LINES, prose_lines
@@ -89,14 +89,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     engine = open_engine([root], index=root / "index", workers=1)
     yield engine
     engine.close()
-
-
-def first_place(engine: LocalEngine, question: str) -> str:
-    """The first place of an answer."""
-    text = research(engine, question).text
-    match = re.search(r"^1\. (.*)$", text, re.MULTILINE)
-    assert match is not None, text
-    return match[1]
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from engines.deepsearch.asking import research
+from engines.deepsearch.asking import first_place, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
@@ -52,14 +51,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     engine = open_engine([root], index=root / "index", workers=1)
     yield engine
     engine.close()
-
-
-def first_place(engine: LocalEngine, question: str) -> str:
-    """The line of the first place of an answer, with its path."""
-    text = research(engine, question).text
-    match = re.search(r"^1\. (.*)$", text, re.MULTILINE)
-    assert match is not None, text
-    return match[1]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from functools import partial
@@ -16,6 +15,7 @@ import mcp_types as types
 import pytest
 from mcp.shared.message import SessionMessage
 
+from processor_time import run_and_measure
 from sourcelight.cli.startup.first_answers import start_early_answers
 from sourcelight.server.mcp.calls import ToolRunner
 from sourcelight.server.mcp.handshake import (
@@ -136,14 +136,6 @@ OTHERS = [
 @pytest.mark.parametrize("line", OTHERS)
 def test_anything_else_is_for_the_sdk(line: bytes) -> None:
     assert make_answer(line) == (None, b"")
-
-
-def run_and_measure(command: list[str]) -> float:
-    """CPU seconds of a process that ends by itself."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 @pytest.mark.clock
