@@ -1,4 +1,8 @@
-"""`index` and `repos`: build, show and prune indexes; list repositories."""
+"""`index` and `repos`: build, show and prune indexes; list repositories.
+
+The commands check their options; the functions below them do the work, print, and return the exit status. They import
+engines late, so that `--help` doesn't wait for them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`serve` and `mcp`: run the service over HTTP, or the tools over standard input and output."""
+"""`serve` and `mcp`: run the service over HTTP, or the tools over standard input and output.
+
+The commands read options; `startup.service` runs the service. `mcp` answers its client before the engine is imported,
+and indexes in the background.
+"""
 
 from __future__ import annotations
 

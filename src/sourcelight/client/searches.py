@@ -1,4 +1,9 @@
-"""Searches of a client: `search` and the methods that take the same keywords."""
+"""Searches of a client: `search` and the methods that take the same keywords.
+
+All methods make a run with the same keywords and drive it to its end. `search` keeps its batches, `stream` yields them,
+`export` writes them, and `explore` shows them. After an error or an interrupt, `last` has the rows that arrived, except
+those of `stream`, which keeps none.
+"""
 
 from __future__ import annotations
 

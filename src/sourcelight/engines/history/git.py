@@ -1,4 +1,9 @@
-"""Run git to read history: output in chunks, cancellable, and independent of the machine's git configuration."""
+"""Run git to read history: output in chunks, cancellable, and independent of the machine's git configuration.
+
+git runs in a temporary directory without refs, with `SETTINGS` alone, and with limits of memory and processor time. One
+thread reads its output and another one writes its input, so that a caller can stop it while it is silent. A
+reader that stops ends the process.
+"""
 
 from __future__ import annotations
 

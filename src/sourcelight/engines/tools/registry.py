@@ -1,4 +1,9 @@
-"""The handlers of all tools, and the functions that call them."""
+"""The handlers of all tools, and the functions that call them.
+
+Modules with handlers load with the first call of a tool of their domain. `answer` checks the arguments, waits for the
+first indexing where the tool needs it, refreshes the repositories, and adds notices about contents that the answer
+lacks. `gather` gives the part of one worker, which a coordinator combines with others.
+"""
 
 from __future__ import annotations
 

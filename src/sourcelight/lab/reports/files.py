@@ -1,4 +1,8 @@
-"""Files of reports: their kinds, and tables added up from changed files and owned lines."""
+"""Files of reports: their kinds, and tables added up from changed files and owned lines.
+
+Tables keep the `attrs` of the answer that they derive from. Where rows were added up, `drill_down` is removed: it would
+lead to other commits than those that a row counts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""One progress bar for the calls of a report, drawn by the thread that waits for them."""
+"""One progress bar for the calls of a report, drawn by the thread that waits for them.
+
+The stages have a fixed order, and a stage that took time becomes a notice when the next one starts. Errors of a call
+get the name of the report, because its caller didn't call that method.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The stories of a file, a directory and a definition: who changed it, when, why, and how it moved."""
+"""The stories of a file, a directory and a definition: who changed it, when, why, and how it moved.
+
+A report makes one call, `path_history` or `symbol_history`, and derives its commits, tables and sentences from these
+rows. A thing without a change gets a report with the number 0 and the reason.
+"""
 
 from __future__ import annotations
 

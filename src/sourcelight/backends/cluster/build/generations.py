@@ -1,4 +1,9 @@
-"""Build a generation on the workers of a cluster: many repositories in parallel, failures as data."""
+"""Build a generation on the workers of a cluster: many repositories in parallel, failures as data.
+
+Repositories are built largest first, by the workers of a scheduler or by threads of this process. One that fails keeps
+its former shard, with the problem in its entry. The generation is written at the end and in one step, so that searches
+see the former one until then.
+"""
 
 from __future__ import annotations
 

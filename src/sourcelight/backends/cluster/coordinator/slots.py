@@ -1,4 +1,9 @@
-"""Merge the rows of all workers into the order in which one machine would return them."""
+"""Merge the rows of all workers into the order in which one machine would return them.
+
+The order is by phase, then by name of the repository. Each pair has its turn: rows of the turn are yielded as they
+arrive, and those of later ones wait in memory up to `MAX_BYTES`. Replicas hold equal rows in equal order, so any copy
+of a repository can continue where another one stopped.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Run one search over many workers: a stream from each, failover to replicas, a second try for a slow one."""
+"""Run one search over many workers: a stream from each, failover to replicas, a second try for a slow one.
+
+All streams start at once, each with the repositories that its worker holds. A repository that a worker can't answer
+goes to the next replica, then once to any worker that can fetch its shard, and is given up after that. A silent worker
+is dropped; beside a slow one, a second one is asked, and the first complete copy counts.
+"""
 
 from __future__ import annotations
 

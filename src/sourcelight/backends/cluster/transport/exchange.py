@@ -1,4 +1,9 @@
-"""Exchange one request with a Dask server."""
+"""Exchange one request with a Dask server.
+
+`WorkerExchange` is the side of a service: one connection for one request, which returns to the pool only after a
+complete answer. `serve_orders` is the side of a worker, and adds the operations of `messages` to the server of
+Dask. Any error of a library is one of `WorkersUnreachable`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Queue messages between the thread that searches and the socket: short answers as one message, long ones streamed."""
+"""Queue messages between the thread that searches and the socket: short answers as one message, long ones streamed.
+
+Rows rest for some milliseconds, so that most answers are one message. The first large batch is sent at once, and the
+search waits for it. If the socket is slow, the search waits too; if it is silent, a message without rows shows that the
+worker is alive.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Search some repositories for a service that merges the answers of many workers."""
+"""Search some repositories for a service that merges the answers of many workers.
+
+The engine of the worker searches as for a caller of its own, but ranks nothing and cuts little: scores go along as a
+column, and the coordinator chooses among the rows of all workers. Failures are sent before the rows that follow them,
+so that another worker can take the repository.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Shards on the disk of one worker: fetched on first use, checked, and evicted for others."""
+"""Shards on the disk of one worker: fetched on first use, checked, and evicted for others.
+
+A fetch fills a directory below `incoming`, is renamed, and counts once its marker in `ready` is written; the next start
+deletes what a crash left. Contents that several shards have are stored once: their hard links count the uses. Shards of
+running requests are pinned, and never evicted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Replay a recording: the same bytes in the same portions and order."""
+"""Replay a recording: the same bytes in the same portions and order.
+
+The n-th equal request gets the n-th recorded reply, and the last one again after that. Replies of concurrent requests
+keep the order of the recording: each waits for earlier ones, unless these aren't requested this time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The local port that the browser is redirected to after a sign-in."""
+"""The local port that the browser is redirected to after a sign-in.
+
+It listens on addresses of this machine alone, while a sign-in runs. Any local program may connect: only a request with
+the path and the state of this sign-in is an answer, and the first one counts.
+"""
 
 from __future__ import annotations
 

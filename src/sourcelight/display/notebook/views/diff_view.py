@@ -1,4 +1,8 @@
-"""A commit or a comparison as HTML and text: its files and their changes."""
+"""A commit or a comparison as HTML and text: its files and their changes.
+
+HTML has the first `FILES` files with `LINES` lines of each, because notebooks store it; plain text has the files
+without their lines. Notebook files show their changed cells instead of their JSON. All text of repositories is escaped.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Resolve the names of any language: occurrences, definitions, bindings, overrides."""
+"""Resolve the names of any language: occurrences, definitions, bindings, overrides.
+
+A `Language` finds refs in syntax trees. `Resolver` makes them definitions with a score and a reason, each once, and
+answers for modules itself: these are bound once, have no other implementation, and override nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A repository at one commit, opened for searches, and the filters of its files."""
+"""A repository at one commit, opened for searches, and the filters of its files.
+
+The view numbers the files of a commit, and tells shard and document of each. Filters are masks over these numbers. They
+are computed once and remembered with the commit, since the next query often has the same ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`api_changes`: public symbols that two revisions differ in."""
+"""`api_changes`: public symbols that two revisions differ in.
+
+Only files that differ are parsed, with their Go packages and the Python modules that may re-export from them. A symbol
+that two modules have is one row. A removal and an addition with the same name and signature are a move if no other pair
+fits.
+"""
 
 from __future__ import annotations
 

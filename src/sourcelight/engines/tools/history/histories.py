@@ -1,4 +1,9 @@
-"""Open the histories that a tool call names, and update them first."""
+"""Open the histories that a tool call names, and update them first.
+
+Revisions are resolved first, so that a wrong name costs no build. A history is updated only if it lacks one of the
+commits, and tools that need commits alone read them without a build. What a history lacks becomes a notice of the
+answer.
+"""
 
 from __future__ import annotations
 

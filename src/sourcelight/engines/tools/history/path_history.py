@@ -1,4 +1,8 @@
-"""`path_history`: the changes of one file or directory, followed back through renames."""
+"""`path_history`: the changes of one file or directory, followed back through renames.
+
+The tree of the commit says whether the path is a file or a directory; for a removed path, the paths of all changes do.
+`file_history` follows files and `follow` directories. This module makes their changes rows, newest first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Read the annotations of Python: the values that a parameter, variable or result of a type may have."""
+"""Read the annotations of Python: the values that a parameter, variable or result of a type may have.
+
+An annotation allows instances, classes, containers with their items, or something outside of the searched repositories.
+Quoted annotations are parsed on their own, and aliases are followed. Depth and the number of alternatives are limited.
+"""
 
 from __future__ import annotations
 

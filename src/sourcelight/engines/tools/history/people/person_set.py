@@ -1,4 +1,8 @@
-"""Persons: join identities, choose the displayed name of each, and tell bots from people."""
+"""Persons: join identities, choose the displayed name of each, and tell bots from people.
+
+Numbers are given in the order of reading, so they mean nothing outside of one `PersonNumbers`; parts of a cluster send
+identities with their commits instead (`PersonSet`). A person's displayed name is known once all commits are counted.
+"""
 
 from __future__ import annotations
 
