@@ -293,3 +293,26 @@ def test_manifests_that_differ_are_both_named(tmp_path: Path) -> None:
     sentence = lead_of(engine, "minimum ocaml version")
     assert "`>= 4.14`" in sentence
     assert "`>= 4.08`" in sentence
+
+
+def test_a_literal_of_a_demo_is_no_default(tmp_path: Path) -> None:
+    """In malli, "default registry" was answered with the registry of a demo."""
+    engine = engine_for(tmp_path, {"app/demo.clj": "(ns demo)\n\n(def registry {:clay 1 :glaze 2})\n"})
+    assert "is set to" not in lead_of(engine, "default registry")
+
+
+def test_what_happens_is_no_parameter(tmp_path: Path) -> None:
+    """In mux, "what happens to UseEncodedPath by default" was answered with "has no parameter `happens`"."""
+    engine = engine_for(tmp_path, {"kiln.go": "package kiln\n\nfunc FireClay() int {\n\treturn 1\n}\n"})
+    assert "no parameter" not in lead_of(engine, "what happens to FireClay by default")
+
+
+def test_a_quote_within_a_sentence_says_so(tmp_path: Path) -> None:
+    """In moshi, a description began with "parser to lenient causes it", the second line of a sentence."""
+    source = (
+        "class Reader {\n  /**\n   * Configure this reader. By default it is strict. Setting the\n"
+        "   * reader to lenient parsing causes it to ignore errors.\n   */\n  public boolean lenient = false;\n}\n"
+    )
+    engine = engine_for(tmp_path, {"src/Reader.java": source})
+    sentence = lead_of(engine, "is lenient parsing on by default")
+    assert "says “…reader to lenient" in sentence

@@ -83,6 +83,7 @@ from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.source.line_kinds import LISPS
 
 _PLAIN_WORD = re.compile(r"[a-z]+")
+_OPEN_LITERAL = re.compile(r" is set to `+ ?[\[{(#]")
 _SET_ONCE = re.compile(r" is set to `+ ?(?![\w.:]+\()(?!.*; other lines of the file set it)")
 """The beginning of a value that isn't made by a call, where no other line of the file sets one."""
 _SCOPE = re.compile(r"^[gbtw]:(?=[A-Za-z_]\w*$)")
@@ -333,13 +334,14 @@ def _find_default(lookup: Lookup, work: Work) -> Finding | None:  # noqa: PLR091
     if unparsed:
         # What replaces an absent value says more than an assignment: `let g:size = get(g:, 'size', 2)`.
         replaced = find_prose_value(work, "", "", lookup.name)
-        if replaced is not None and _is_of_other_case(replaced, lookup.name):
-            replaced = None
+        replaced = None if replaced is not None and _is_of_other_case(replaced, lookup.name) else replaced
         value = replaced or find_value(work, unparsed, lookup.name, queries)
         # A variable that other lines set too, or that a call sets, has no default there, unless a Lisp defines it.
         is_lisp = all(language_of(location.path) in LISPS for location in unparsed)
         is_set = value is not None and _SET_ONCE.search(value.headline.text) is not None
-        return value if is_lisp or is_set or replaced is not None else None
+        # A word alone, and a literal of several parts: one program's registry is no default one.
+        is_part = _PLAIN_WORD.fullmatch(lookup.name) and value and _OPEN_LITERAL.search(value.headline.text)
+        return value if not is_part and (is_lisp or is_set or replaced is not None) else None
 
     if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
         # What a test or an example sets for itself is no default.

@@ -139,6 +139,7 @@ def find_lacking_parameter(
         len(best) != 1
         or best[0].definition.kind not in FUNCTION_KINDS
         or not name.isidentifier()
+        or re.search(rf"\bwhat {re.escape(name)}\b", work.inquiry.question, re.IGNORECASE) is not None
         or is_test(best[0].path)
     ):
         return None

@@ -200,6 +200,8 @@ def _quote(fit: ValueFit) -> tuple[int, str]:
 
     texts = [(number, text) for number, text in fit.line.texts if number]
     number, best = max(texts, key=lambda item: len(covered_by(tuple(fit.in_texts), item[1])), default=(0, ""))
+    # A line of prose may begin within a sentence.
+    best = f"…{best}" if best[:1].islower() else best
     return number, best if len(best) <= _MAX_QUOTE else f"{best[: _MAX_QUOTE - 1].rstrip()}…"
 
 
