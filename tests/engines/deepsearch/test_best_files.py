@@ -55,6 +55,12 @@ FILES = {
         "    fn postponed_entries() {\n        wait_for_all(&entries());\n    }\n}\n"
     ),
     "src/calendar/choices.py": "def parsed_early_choices(line):\n    return line.choices\n",
+    "src/calendar/archive.py": (
+        "def is_inner_entry(entry):\n"
+        '    """Tell whether an entry of an archive stays in the output directory, and can\'t escape it."""\n'
+        "    return not entry.startswith('..')\n"
+    ),
+    "src/calendar/rooms.py": "def book(room):\n    return room.free\n",
     "docs/guide.md": "# Guide\n\nThe report lists overdue invoices of all customers once a month.\n",
     "README.md": "# Calendar\n\nA calendar for teams.\n",
 }
@@ -88,6 +94,10 @@ def calendar(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Which file lists overdue invoices of customers?",
             "`src/calendar/overdue.py` is named for `overdue`, and is the first file of the ranking",
         ),
+        (
+            "Where are the free ones that belong to rooms booked?",
+            "`src/calendar/rooms.py` is named for `rooms`, and is the first file of the ranking",
+        ),
     ],
 )
 def test_the_first_file_of_the_ranking_is_stated(calendar: LocalEngine, question: str, start: str) -> None:
@@ -103,6 +113,7 @@ def test_the_first_file_of_the_ranking_is_stated(calendar: LocalEngine, question
         "Where does it look after postponed entries?",  # a test
         "where does it load .env files",  # one word of two
         "Where are early choices parsed?",  # the only name has what was parsed
+        "where is the check against entries that escape the output directory",  # the only one tells of entries
     ],
 )
 def test_nothing_is_stated_of_a_place_without_a_lead(calendar: LocalEngine, question: str) -> None:

@@ -47,6 +47,9 @@ FILES = {
         "import math\nimport time\n\nfrom shop import labels\n\n# Prints refunds to the till of a branch.\n\n\n"
         "def write(refund):\n    return math.floor(refund)\n"
     ),
+    "src/shop/Sink.cs": (
+        "namespace Shop;\n\npublic interface ISink\n{\n    Task EmitBillsAsync(IReadOnlyCollection<Bill> bills);\n}\n"
+    ),
     "scripts/generate-codeowners.sh": "#!/bin/sh\necho '* @shop' > .github/CODEOWNERS\n",
     ".github/CODEOWNERS": "* @shop\n",
     "tests/test_labels.py": "def test_check_label_name():\n    assert check_label_name('a')\n",
@@ -111,6 +114,7 @@ def test_the_only_place_with_the_words_is_stated(shop: LocalEngine, question: st
         "Which file handles sessions?",
         "which file has the sidebar panel",  # a folder gives another file the word, too
         "which file draws several bars at once",  # one word is no name of it
+        "where are bills sent",  # an interface only declares it
         "where is the price list of the newest exchange rates printed",  # no name has what is done
     ],
 )
@@ -149,6 +153,13 @@ def test_a_question_is_read_without_its_form(question: str, noun: str, text: str
 )
 def test_questions_for_history_and_defaults_describe_no_place(question: str) -> None:
     assert read_place_question(question) is None
+
+
+def test_irregular_participles_are_verbs() -> None:
+    assert forms_of("write") <= forms_of("written")
+    read = read_place_question("Where are logs written?")
+    assert read is not None
+    assert read.passive_verb == "written"
 
 
 def test_words_are_compared_by_stem_initials_and_pairs() -> None:

@@ -13,7 +13,8 @@ from sourcelight.engines.execution.natural_language import RankedSearch, rank
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.question import analyze
 from sourcelight.engines.search.ranking.terms import related_words
-from sourcelight.engines.search.ranking.terms.related_words import RELATED_WEIGHT, related_terms
+from sourcelight.engines.search.ranking.terms.related_words import RELATED_WEIGHT, related_terms, verb_of
+from sourcelight.engines.search.ranking.terms.tokenizer import stem
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
@@ -113,6 +114,17 @@ def test_weights_of_related_words_follow_those_of_their_words() -> None:
     assert related_terms({"folder": 2.0, "directori": 1.0, "=folderdirectory": 9.0})["dir"] == 2.0 * RELATED_WEIGHT
     assert "dir" not in related_terms({"folder": 1.0, "dir": 1.0})
     assert related_terms({"zebra": 1.0}) == {}
+
+
+def test_irregular_participles_and_other_spellings_are_related() -> None:
+    """A question asks where text is *written* or *normalised*; code has `write` and `normalize`."""
+    assert related_terms({"written": 1.0}) == {"write": RELATED_WEIGHT}
+    assert verb_of("hidden") == "hide"
+    assert verb_of("parsed") == ""
+    assert related_terms({stem("normalised"): 1.0}) == {stem("normalize"): 1.0}
+    assert related_terms({stem("colour"): 1.0}) == {"color": 1.0}
+    assert "colour" in related_terms({"color": 1.0})
+    assert related_terms({"this": 1.0}) == {}
 
 
 def test_most_words_have_few_related_ones() -> None:

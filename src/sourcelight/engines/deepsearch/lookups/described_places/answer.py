@@ -28,6 +28,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     Description,
     forms_of,
+    is_participle,
     read_description,
     words_of_file,
     words_of_name,
@@ -36,6 +37,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.sentences import st
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
 from sourcelight.engines.deepsearch.markdown import inline
 
+_INTERFACES = frozenset({"interface", "protocol", "trait"})
 _MIN_CONCEPTS = 2
 _MAX_EXTRA = 1
 """Words of a name that a description lacks: with more, the name is of something narrower."""
@@ -75,9 +77,23 @@ def find_described_place(work: Work) -> Finding | None:
             definition is not None and definition.path != file.path and not description.required <= file.by_name
         )
         return None if is_rivaled else _state_file(work.texts, file, files, description)
-    if definition is None or _has_misfit(work, definition, description):
+    if definition is None or _is_declared(work, definition) or _has_misfit(work, definition, description):
         return None
     return _state_definition(work, definition, description)
+
+
+def _is_declared(work: Work, item: PlaceCandidate) -> bool:
+    """Return whether a function is one of an interface, without a body: what implements it is the place."""
+    if item.location is None or item.location.definition.kind not in FUNCTION_KINDS:
+        return False
+    definition = item.location.definition
+    container = definition.container.rpartition(".")[2]
+    is_of_interface = any(
+        other.name == container and other.kind in _INTERFACES and other.begin_line <= definition.line <= other.end_line
+        for other in work.texts.iter_definitions(item.target, item.path)
+    )
+    lines = work.texts.lines(item.target, item.path)[definition.line - 1 : definition.end_line]
+    return is_of_interface and not any(sign in line for line in lines for sign in ("{", "=>"))
 
 
 def _has_misfit(work: Work, item: PlaceCandidate, description: Description) -> bool:
@@ -136,7 +152,7 @@ def _choose_definition(work: Work, description: Description, question: PlaceQues
         return in_question[0]
     if _CLAUSE.search(question.text) is not None:
         return None
-    verbs = frozenset(index for index in required if description.concepts[index].word.endswith("ed"))
+    verbs = frozenset(index for index in required if is_participle(description.concepts[index].word))
     is_thing = not verbs and _ARTICLE.match(question.text) is not None
     only = _only([item for item in candidates if _is_within(item, required, verbs, is_thing=is_thing)])
     # A related verb says something else of the other words, as `write_bytes` does of bytes that are printed.

@@ -7,28 +7,33 @@ stated if the ranking puts it first in the file, too. Else the sentence names th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.engines.deepsearch.evidence.model import Finding
-from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.evidence.relevant.files import ScoredFile
 from sourcelight.engines.deepsearch.evidence.relevant.lines import RankedLines
-from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence, is_of_test
+from sourcelight.engines.deepsearch.evidence.surroundings import first_sentence
 from sourcelight.engines.deepsearch.explanations.misfits import directions_in
-from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
     header_of,
     is_of_noun,
-    read_definitions_by_form,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     Description,
     read_description,
     words_of_file,
     words_of_name,
+)
+from sourcelight.engines.deepsearch.lookups.described_places.definition_scores import (
+    ScoredPlace,
+    WordWeights,
+    score_all,
+    stateable_definitions,
+    weigh_words,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.file_names import (
     NEGATED,
@@ -61,49 +66,17 @@ _MIN_OWN = 0.35
 """The part of it that its name and documentation have, without the names around it."""
 _MIN_OF_TWO = 0.95
 """The share of a question's weight in the best definition if the question has two words."""
-_MAX_HEAD_LINES = 40
-"""Lines of a definition above its name; with more, a grammar was misled, and the comment there is of something else."""
+_ACT = re.compile(
+    r"(?:the|an?|our|its) (?:[\w-]+ )?(?P<act>checks?|guards?|[a-z]+(?:tion|ment|ing)) "
+    r"(?:against|for|of|on|that|to|whether|when)\b",
+    re.IGNORECASE,
+)
+"""A noun of what is done: "the check against entries that escape" is no function that tells what entries are."""
 _RANKING_FACTOR = 2.0
 """Factor of a file's lead in the ranking: it is the better witness of the two."""
-_LIGHT_FACTOR = 0.5
-"""Factor for the weight of a word that a name may leave out."""
 _MIN_CONCEPTS = 2
 _MIN_HEADER = 0.5
 """The share of a question's weight in the first comment of a file that is quoted."""
-_MAX_DEFINITIONS = 400
-"""Definitions of all files that are compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A definition, or a file if there is none, and the share of a question's weight that it has.
-
-    Attributes
-    ----------
-    file
-        Its file.
-    share
-        The share in its name, its documentation and the names around it.
-    own_share
-        The share without the names around it.
-    definition
-        None for the file.
-    """
-
-    file: ScoredFile
-    share: float
-    own_share: float
-    definition: Definition | None = None
-
-    @property
-    def order(self) -> tuple[float, float, bool]:
-        """The key that puts the best first; of equal ones a definition before the file."""
-        return -self.share, -self.own_share, self.definition is None
-
-    @property
-    def name(self) -> str:
-        """The name of the definition; empty for the file."""
-        return "" if self.definition is None else self.definition.name
 
 
 def _is_clear(share: float, rival: float, lead: float, words: int) -> bool:
@@ -114,7 +87,7 @@ def _is_clear(share: float, rival: float, lead: float, words: int) -> bool:
 
 
 def _state_spelled(
-    work: Work, question: PlaceQuestion, measure: _WordWeights, of_file: Sequence[_Place], lines: RankedLines
+    work: Work, question: PlaceQuestion, measure: WordWeights, of_file: Sequence[ScoredPlace], lines: RankedLines
 ) -> Finding | None:
     """Write where the best definition of the best file is if all words of its name are in the question."""
     item = next((item for item in of_file if item.definition is not None and item.definition is lines.definition), None)
@@ -126,7 +99,7 @@ def _state_spelled(
 
 
 def _state_named(
-    work: Work, question: PlaceQuestion, description: Description, of_file: Sequence[_Place], lines: RankedLines
+    work: Work, question: PlaceQuestion, description: Description, of_file: Sequence[ScoredPlace], lines: RankedLines
 ) -> Finding | None:
     """Write that a file is named for what is sought, with the definitions in it that have most of it."""
     target, path = lines.file.target, lines.file.path
@@ -136,8 +109,9 @@ def _state_named(
     ]
     if question.noun == "type":
         same = [location for item, location in parts if _fits(item, question) and words_of_name(item.name) == name]
-        return state_place(work, same[0]) if same else None
-    if question.noun == "function":
+        if same:
+            return state_place(work, same[0])
+    if question.noun == "function" or (question.noun == "type" and parts):
         return None
 
     strong = [(item, location) for item, location in parts if item.own_share >= _MIN_OWN]
@@ -150,6 +124,8 @@ def _state_named(
     ):
         return None
     words = description.words_in(description.split_joined(name))
+    # A file may be named for a minor word, and have other functions for it.
+    locations = locations if strong and strong[0][0].own_share >= _MIN_DEFINITION else []
     return state_in_file(work, locations[:MAX_STATED]) if locations else state_named_file(texts, lines, words)
 
 
@@ -157,31 +133,6 @@ def _describe(work: Work, question: PlaceQuestion) -> Description | None:
     has_verb = question.noun in {"file", "type"}
     words = work.inquiry.pins.name_words
     return read_description(question.text + question.clause, words, begins_with_verb=has_verb)
-
-
-def _weigh(description: Description, idf: Mapping[str, float]) -> list[float]:
-    """Return the weights of the words of a description: those that no file has weigh as much as the rarest one."""
-    highest = max(idf.values(), default=1.0)
-    weights = []
-    for concept in description.concepts:
-        weight = max((idf.get(form, 0.0) for form in concept.strong), default=0.0) or highest
-        weights.append(weight * _LIGHT_FACTOR if concept.is_optional else weight)
-    return weights
-
-
-@dataclass(frozen=True, slots=True)
-class _WordWeights:
-    """A description with the weights of its words."""
-
-    description: Description
-    weights: Sequence[float]
-
-    def share(self, name: Sequence[str], *texts: Sequence[str]) -> float:
-        """Return the share of the weight that a name has, by related words too, or that texts have."""
-        covered = self.description.coverage(name)
-        for text in texts:
-            covered |= self.description.coverage(text, weak=False)
-        return sum(self.weights[index] for index in covered) / sum(self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +154,7 @@ class PlaceFiles:
     """
 
     question: PlaceQuestion
-    measure: _WordWeights
+    measure: WordWeights
     ranked: Sequence[RankedFile]
     names: Sequence[RankedName]
     by_name: RankedFile | None
@@ -220,7 +171,7 @@ def read_place_files(work: Work, question: PlaceQuestion, ranking: Ranking) -> P
     ranked = answering_files(ranking)
     if description is None or not ranked:
         return None
-    measure = _WordWeights(description, _weigh(description, ranking.idf))
+    measure = WordWeights(description, weigh_words(description, ranking.idf))
     names = read_names(ranked, description, measure.weights, work.inquiry.pins.name_words)
     return PlaceFiles(question, measure, ranked, names, first_by_name(names))
 
@@ -250,12 +201,14 @@ def find_best_file(
 
     lead = 1.0 - ranked[1].score / ranked[0].score if len(ranked) > 1 else 1.0
     description = measure.description
-    definitions = [_stateable_definitions(file, candidates) for file in visible]
-    scored = sorted(_score_all(work.texts, visible, definitions, measure), key=lambda item: item.order)
+    definitions = [stateable_definitions(file, candidates) for file in visible]
+    scored = sorted(score_all(work.texts, visible, definitions, measure), key=lambda item: item.order)
     of_file = [item for item in scored if item.file is visible[0]]
     fitting = [item for item in of_file if _fits(item, question)]
     if question.noun == "type":
         fitting = [item for item in fitting if not _is_part(item, description)]
+    if fitting and _lacks_act(fitting[0], question, description):
+        fitting = []
     rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
     is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
@@ -268,62 +221,12 @@ def find_best_file(
     return finding
 
 
-def _score_all(
-    texts: FileTexts,
-    files: Sequence[ScoredFile],
-    definitions: Sequence[Sequence[Definition]],
-    measure: _WordWeights,
-) -> Iterator[_Place]:
-    """Yield the files, and the definitions in them that have words of the question."""
-    number = 0
-    for file, parsed in zip(files, definitions, strict=True):
-        header = header_of(texts, file.target, file.path)
-        words, text = words_of_file(file.path), [] if header is None else words_of_name(header.text)
-        folder = words_of_name(file.path.rpartition("/")[0])
-        yield _Place(file, measure.share(words, text, folder), measure.share(words, text))
-        by_form = read_definitions_by_form(texts, file.target, file.path, measure.description)
-        for definition in parsed or by_form:
-            number += 1
-            if number <= _MAX_DEFINITIONS:
-                yield _measure_definition(file, definition, measure)
-
-
-def _stateable_definitions(file: ScoredFile, candidates: Sequence[RankedLines]) -> list[Definition]:
-    """Return the definitions of a file that may be a place, best first: no tests, and no types of one function."""
-    functions: dict[str, list[Definition]] = {}
-    for definition in file.definitions:
-        if definition.kind in FUNCTION_KINDS:
-            functions.setdefault(definition.name, []).append(definition)
-
-    definitions = (item.definition for item in candidates if item.file is file and item.definition is not None)
-    return [definition for definition in definitions if _may_be_stated(definition, functions)]
-
-
-def _may_be_stated(definition: Definition, functions: Mapping[str, Sequence[Definition]]) -> bool:
-    if is_of_test(definition) or definition.line - definition.begin_line > _MAX_HEAD_LINES:
-        return False
-    # A container with signs of types is none: a grammar took a function of a class for one of its return type.
-    if any(sign in definition.container for sign in "*&<"):
-        return False
-    owners = functions.get(definition.container.rpartition(".")[2], ())
-    return not is_of_noun(definition.kind, "type") or not any(
-        owner.begin_line <= definition.line <= owner.end_line for owner in owners
-    )
-
-
-def _measure_definition(file: ScoredFile, definition: Definition, measure: _WordWeights) -> _Place:
-    name = words_of_name(definition.name)
-    text = words_of_name(first_sentence(file.lines, definition))
-    around = [*words_of_name(definition.container), "/", *words_of_name(file.path.rpartition(".")[0])]
-    return _Place(file, measure.share(name, text, around), measure.share(name, text), definition)
-
-
-def _fits(item: _Place, question: PlaceQuestion) -> bool:
+def _fits(item: ScoredPlace, question: PlaceQuestion) -> bool:
     """Return whether a place is of the kind that a question asks for; a definition in it is a place of a file."""
     return not _is_past(item, question) and _is_of_kind(item.definition, question)
 
 
-def _is_past(item: _Place, question: PlaceQuestion) -> bool:
+def _is_past(item: ScoredPlace, question: PlaceQuestion) -> bool:
     """Return whether a definition is called as what was done, which is the verb at the end of a question."""
     return bool(question.passive_verb) and question.passive_verb in words_of_name(item.name)
 
@@ -336,7 +239,7 @@ def _is_of_kind(definition: Definition | None, question: PlaceQuestion) -> bool:
 
 
 def _state(
-    work: Work, question: PlaceQuestion, measure: _WordWeights, scored: Sequence[_Place],
+    work: Work, question: PlaceQuestion, measure: WordWeights, scored: Sequence[ScoredPlace],
     ranked_first: Definition | None,
 ) -> Finding | None:  # fmt: skip
     """Write a sentence about the best of some places of one file; None if none can be written."""
@@ -367,14 +270,24 @@ def _state(
     return state_in_file(work, locations[:MAX_STATED]) if locations else None
 
 
-def _is_shorter(item: _Place, best: _Place) -> bool:
+def _lacks_act(item: ScoredPlace, question: PlaceQuestion, description: Description) -> bool:
+    """Return whether a question asks for an act, such as "the check for …", and a definition does another one."""
+    match = _ACT.match(question.text)
+    if match is None or item.definition is None:
+        return False
+    acts = {index for index, concept in enumerate(description.concepts) if concept.word == match["act"].lower()}
+    text = words_of_name(first_sentence(item.file.lines, item.definition))
+    return bool(acts - description.coverage(words_of_name(item.name)) - description.coverage(text, weak=False))
+
+
+def _is_shorter(item: ScoredPlace, best: ScoredPlace) -> bool:
     """Return whether a place has as much of a question as the best one, in a name that is the beginning of its name."""
     is_equal = item.definition is not None and item.own_share >= best.own_share
     name, words = words_of_name(item.name), words_of_name(best.name)
     return is_equal and len(name) < len(words) and words[: len(name)] == name
 
 
-def _is_part(item: _Place, description: Description) -> bool:
+def _is_part(item: ScoredPlace, description: Description) -> bool:
     """Return whether a definition is within a type whose name has a further word of a question: that is the place."""
     container = "" if item.definition is None else item.definition.container.rpartition(".")[2]
     is_type = any(other.name == container and is_of_noun(other.kind, "type") for other in item.file.definitions)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from sourcelight.engines.search.ranking.terms.related_words import related_terms
+from sourcelight.engines.search.ranking.terms.related_words import related_terms, verb_of
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS, parts_of, stem
 
 MAX_CONCEPTS = 8
@@ -30,6 +30,7 @@ together whether use uses used using call calls called charge concern concerns c
 talk talks talking complain complains build builds built create creates created its it'll something everything wire
 wired set sets setting generate generates produce produces manage manages know knows want wants need needs run runs
 running let lets allow allows given leading single real own new concerning related routine actual
+found
 """
 _FORM = frozenset(_FORM_TEXT.split())
 """Words of the form of a question, and verbs that say no more than that something is there."""
@@ -168,8 +169,8 @@ def _split_at(word: str, parts: set[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def forms_of(word: str) -> frozenset[str]:
-    """Return the stems of a word, also as a verb: `decoder` decodes, and `normaliser` normalizes."""
-    forms = {stem(word)}
+    """Return the stems of a word, also as a verb: `decoder` decodes, `normaliser` normalizes, `sent` sends."""
+    forms = {stem(word), stem(verb_of(word) or word)}
     for british, american in _BRITISH:
         if british in word and len(word) > 4:
             forms.add(stem(word.replace(british, american)))
@@ -181,6 +182,11 @@ def forms_of(word: str) -> frozenset[str]:
     if word in _DIGITS:
         forms.add(_DIGITS[word])
     return frozenset(forms)
+
+
+def is_participle(word: str) -> bool:
+    """Return whether a word says what is done to something, such as `parsed` and `written`."""
+    return word.endswith("ed") or bool(verb_of(word))
 
 
 def read_description(
@@ -209,7 +215,7 @@ def read_description(
         Concept(
             word,
             forms_of(word),
-            frozenset(related_terms({stem(word): 1.0})),
+            frozenset(related_terms({stem(word): 1.0, stem(verb_of(word) or word): 1.0})),
             is_optional=word in _LIGHT or word == verb,
         )
         for word in words

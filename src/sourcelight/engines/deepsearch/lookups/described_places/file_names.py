@@ -17,14 +17,14 @@ from sourcelight.engines.search.ranking import RankedFile, Ranking
 
 _MAX_FILES = 8
 """Best files whose names are compared."""
-_MIN_SHARE, _USUAL_SHARE = 0.1, 0.2
-"""The share of a question's weight in the name of a file."""
+_USUAL_SHARE = 0.2
+"""The share of a question's weight that the name of a file usually has."""
 _MIN_LEAD, _MIN_LEAD_OF_FEW, _MIN_LEAD_OF_LONG_NAME = 0.02, 0.2, 0.3
 """The lead of the file in the ranking: usually, with less than the usual share, and if its name has other words, too.
 
 Of 559 questions for places whose files are known, 129 have such a file, and it is right in all of them.
 """
-_MAX_SCORE_OF_SAME, _MAX_SCORE_OF_FURTHER = 0.5, 0.3
+_MAX_SCORE_OF_SAME, _MAX_SCORE_OF_FURTHER = 0.5, 0.35
 """The score of a file, as a share of the best one, up to which its name doesn't matter: one with the same words of the
 question, or with a further one."""
 _MIN_SCORE, _MIN_SCORE_OF_UNNAMED, _MIN_LEAD_OF_SHARE = 0.6, 0.7, 0.2
@@ -41,10 +41,11 @@ _DECLARATION, _IMPLEMENTATION = (
 _KINDS_OF_CODE = frozenset({"code", "config"})
 NEGATED = re.compile(r"\b(?:not|instead of|without|(?:other|rather) than|besides|except|unlike|like)\b", re.IGNORECASE)
 """Words behind which a question says what the place isn't."""
-_CLAUSE = re.compile(
-    r"\b(?:that|which|whose|when|whether|if|while|before|after|once|unless|because|so)\b", re.IGNORECASE
-)
-"""The beginning of a clause: a word in it is seldom the one that a file is named for."""
+_CLAUSE = re.compile(r"\b(?:which|whose|when|if|while|before|after|once|unless|because|so)\b", re.IGNORECASE)
+"""The beginning of a clause: a word in it is seldom the one that a file is named for.
+
+"The middleware that recovers from panics" says in its clause what it is.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +138,11 @@ def is_named(names: Sequence[RankedName], lead: float, text: str, description: D
         return False
     first = names[0]
     is_rivaled = any(other.rivals(first) for other in names[1:])
-    in_clauses = first.in_name.isdisjoint(description.coverage(words_of_name(_CLAUSE.split(text)[0]), weak=False))
+    head = _CLAUSE.split(text)[0].lower()
+    is_in_head = any(description.concepts[index].word in head for index in first.in_name)
     least = _MIN_LEAD if first.share >= _USUAL_SHARE else _MIN_LEAD_OF_FEW
     least = _MIN_LEAD_OF_LONG_NAME if first.extra else least
-    return first.share >= _MIN_SHARE and lead >= least and not is_rivaled and not in_clauses
+    return is_in_head and lead >= least and not is_rivaled
 
 
 def first_by_name(names: Sequence[RankedName]) -> RankedFile | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from sourcelight.engines.deepsearch.lookups.described_places.concepts import is_participle
+
 _MAX_CHARACTERS = 200
 _FILE = (
     r"(?:source files?|header files?|files?|modules?|packages?|scripts?|components?|templates?|playbooks?|stylesheets?)"
@@ -148,14 +150,14 @@ class PlaceQuestion:
     def passive_verb(self) -> str:
         """The verb at the end of "where are options parsed", which isn't what `parsed_options` does; empty for none."""
         last = self.text.rpartition(" ")[2].lower()
-        return last if self.noun in {"any", "function"} and last.endswith("ed") else ""
+        return last if self.noun in {"any", "function"} and is_participle(last) else ""
 
     @property
     def verbs(self) -> list[str]:
         """The words that say what is done: "rewrites the method", "it finds the root", "the trust is evaluated"."""
         words = _SUBJECT.sub("", self.text).lower().split()
         is_active = bool(words) and (len(words) < len(self.text.split()) or words[0].endswith("s"))
-        return [*words[:is_active], *(word for word in words[1:] if word.endswith("ed"))]
+        return [*words[:is_active], *filter(is_participle, words[1:])]
 
 
 def read_place_question(text: str) -> PlaceQuestion | None:

@@ -86,9 +86,55 @@ hook: callback plugin, plugin: hook extension backend, extension: suffix plugin,
 method: function, install: setup, dependency: require, require: need dependency, warn: warning, log: logger,
 measure: collect record, report: summary output, color: style, edit: modify, expand: resolve substitute,
 resolve: lookup expand, register: add, unregister: remove, host: server address, server: host, date: time datetime,
-memory: buffer, buffer: flush, flush: write
+memory: buffer, buffer: flush, flush: write, tokenize: lexer lex scanner, lexer: scanner tokenize, scan: lexer,
+unpack: extract unzip decompress, extract: unpack, unzip: extract unpack, decompress: inflate gunzip,
+shorten: truncate abbreviate, cut: truncate trim, crop: clip truncate, suggest: recommend similar propose,
+typo: suggest spell, misspell: suggest spell, mistype: suggest spell, squeeze: compress, mail: email smtp,
+email: mail smtp, stylesheet: css, css: stylesheet style, clickable: hyperlink, hyperlink: link, prompt: repl readline,
+interactive: repl tty, confirm: prompt, postpone: defer delay, defer: delay postpone, background: async worker,
+twice: duplicate, deep: depth nested, depth: deep nested, undo: revert rollback, revert: undo, uninstall: remove,
+animation: gif, graph: plot chart, chart: plot graph, plot: graph chart, locale: i18n language, progress: spinner bar,
+indentation: indent, highlight: color syntax, shape: geometry, slug: urlize slugify, throw: raise, top: hoist,
+hoist: top, jitter: random, mock: fake stub, fake: mock stub, panic: recover, spelling: spell
 """
 """Words, and those that a programmer may write for them; the reverse needs an entry of its own."""
+
+_SPELLINGS = {
+    "is": "ize",
+    "iz": "ise",
+    "ys": "yze",
+    "yz": "yse",
+    "iour": "ior",
+    "ior": "iour",
+    "lour": "lor",
+    "color": "colour",
+}
+_MIN_SPELLED = 5
+"""Ends of terms that differ by spelling, in terms of this many letters or more: `normalis` of "normalised"."""
+_IRREGULAR_TEXT = """
+begun begin, bent bend, bitten bite, blown blow, bound bind, broken break, caught catch, chosen choose,
+drawn draw, driven drive, dug dig, fallen fall, fed feed, felt feel, flown fly, forgotten forget, frozen freeze,
+grown grow, hidden hide, hung hang, laid lay, lent lend, lit light, lost lose, meant mean, misspelt misspell,
+overridden override, overwritten overwrite, paid pay, rebuilt rebuild, redone redo, redrawn redraw, resent resend,
+rewritten rewrite, ridden ride, risen rise, said say, sent send, shown show, shrunk shrink, slept sleep,
+slid slide, sold sell, sought seek, spelt spell, spent spend, spoken speak, spun spin, stolen steal, stuck stick,
+swept sweep, swung swing, taught teach, thrown throw, told tell, torn tear, unbound unbind, understood understand,
+undone undo, withdrawn withdraw, woken wake, worn wear, woven weave, written write
+"""
+_IRREGULAR = dict(entry.split() for entry in _IRREGULAR_TEXT.split(","))
+
+
+def verb_of(word: str) -> str:
+    """Return the verb of an irregular participle, such as ``write`` of ``written``; empty for another word."""
+    return _IRREGULAR.get(word, "")
+
+
+def _other_spelling(term: str) -> str:
+    """Return the American spelling of a British term, or the British one of an American; empty for other terms."""
+    if len(term) < _MIN_SPELLED:
+        return ""
+    ending = next((ending for ending in _SPELLINGS if term.endswith(ending)), "")
+    return stem(term.removesuffix(ending) + _SPELLINGS[ending]) if ending else ""
 
 
 def related_terms(terms: Mapping[str, float]) -> dict[str, float]:
@@ -98,6 +144,9 @@ def related_terms(terms: Mapping[str, float]) -> dict[str, float]:
     for term, weight in terms.items():
         if is_joined_form(term):
             continue
+        spelling = _other_spelling(term)
+        if spelling and spelling not in terms:
+            weights[spelling] = weight
         for related in table.get(term, ()):
             if related not in terms:
                 weights[related] = max(weights.get(related, 0.0), RELATED_WEIGHT * weight)
@@ -130,6 +179,9 @@ def _table() -> Mapping[str, Collection[str]]:
         terms = [stem(word) for word in group.split()]
         for term in terms:
             table[term] |= dict.fromkeys(other for other in terms if other != term)
+
+    for word, verb in _IRREGULAR.items():
+        table[stem(word)] |= {stem(verb): None}
 
     for entry in _RELATED.split(","):
         word, _, related_words = entry.partition(":")
