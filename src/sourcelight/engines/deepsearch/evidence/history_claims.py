@@ -18,7 +18,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         "the newest one is the newest that its history contains. A quoted subject has all words of the question. No "
         "tag with an earlier date contains the commit.",
         INSTEAD_OF_SENTENCE,
-        ("releases.find_newest_tag", "releases.find_previous_tag", "described_commits.find_described_commit",
+        ("releases.find_newest_tag", "releases.find_previous_tag", "described_commits._find",
          "releases.find_first_tag"),
     ),
     Claim(
@@ -99,7 +99,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         "does, too.",
         "No commit changed it, if the history is complete",
         (
-            "events._find_line_change", "changes.join_facts", "events._find_path_change",
+            "events._find_line_change", "model.join_facts", "events._find_path_change",
             "events._explain_removal", "changes.find_rename", "events._state_origin",
         ),
     ),
@@ -201,7 +201,8 @@ HISTORY_CLAIMS: Sequence[Claim] = (
         "count",
         "The number of rows of the query in the answer, by the rule in the answer. The sentence says what was not "
         'read: languages without a grammar, or "In the part that could be read". It names the convention for tests. '
-        "A class is a declaration that its language calls a class.",
+        "Of a file of data, it names the key below which it counts. A class is a declaration that its language calls "
+        "a class.",
         "a sentence that says that it can't be counted, or that names the omitted words",
         (
             "texts.count_texts", "texts._count_without", "files.count_files", "files.count_folders",
@@ -214,7 +215,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
             "imports._not_importing", "answering._apply_group", "code.list_tests", "people.list_inactive",
             "people.count_people_by_year", "history.compare_interfaces", "parts.count_parts",
             "parts.count_listed_parts", "parts._count_manifests", "parts._count_translations", "parts._of_folders",
-            "parts._of_files",
+            "parts._of_files", "entries.count_entries", "entries._count_form_lines",
         ),
     ),
 )  # fmt: skip

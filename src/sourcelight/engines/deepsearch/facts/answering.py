@@ -15,6 +15,7 @@ from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
 from sourcelight.engines.deepsearch.facts.declared.counting import add_declarations, count_declarations
+from sourcelight.engines.deepsearch.facts.declared.entries import count_entries
 from sourcelight.engines.deepsearch.facts.declared.exports import count_exports
 from sourcelight.engines.deepsearch.facts.declared.parts import count_listed_parts, count_parts
 from sourcelight.engines.deepsearch.facts.declared.tests import count_tests
@@ -22,6 +23,7 @@ from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.searches import is_readable, noun_for
+from sourcelight.engines.deepsearch.question.counts import read_entries
 from sourcelight.engines.deepsearch.question.reading import read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, Threshold
 from sourcelight.engines.deepsearch.question.vocabulary import is_path
@@ -65,7 +67,9 @@ _COVERING = re.compile(
 _CONTENT = {"contain", "call"}
 
 
-def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact | None] | None:
+def find_facts(  # noqa: PLR0911 - one for each form of question
+    inquiry: ResearchRequest, emit: Emit
+) -> tuple[FactRequest, Fact | None] | None:
     """Read a question and run its count.
 
     Returns
@@ -75,6 +79,11 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
         counted; its request names the kind.
     """
     paths = PathNames(inquiry)
+    of_entries = read_entries(inquiry.words, paths)
+    entries = None if of_entries is None else count_entries(Work(of_entries, inquiry, emit))
+    if of_entries is not None and entries is not None:
+        return of_entries, entries
+
     text = _CLIPPED.sub(r"when was the \1 commit", inquiry.words)
     request = read_request(text, paths, datetime.now(UTC))
     if request is None:

@@ -63,6 +63,8 @@ def count_files(work: Work) -> Fact:
     unique = {(row["repository"], row["path"]): row for row in rows if row["path"]}
     if request.relation == "source":
         unique = {key: row for key, row in unique.items() if row["language"] in PROGRAMMING_LANGUAGES}
+    headers = {key for key in unique if _HEADER.search(key[1])} if _is_of_sources(work) else set()
+    unique = {key: row for key, row in unique.items() if key not in headers}
     condition = f" named {format_terms(request.terms)}" if request.relation == "name" else ""
     if request.relation in {"prefix", "suffix", "part"}:
         verb = {"prefix": "start with", "suffix": "end with", "part": "contain"}[request.relation]
@@ -83,10 +85,11 @@ def count_files(work: Work) -> Fact:
         return fact
 
     of_code = " of programming languages" if request.relation == "source" else ""
+    beside = f", besides {count_of(len(headers), 'header')}" if headers else ""
     fact.subject = (
         f"{files_noun(work, len(unique))}{of_code}{file_conditions(work, languages=False)}{condition}"
         f"{_endings(work, [path for _, path in unique])}{_below(work, [path for _, path in unique])}"
-        f"{_scripts(work, unique)}"
+        f"{_scripts(work, unique)}{beside}"
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(unique):
@@ -99,6 +102,16 @@ def count_files(work: Work) -> Fact:
         )
 
     return fact
+
+
+_HEADER = re.compile(r"\.(?:h|hh|hpp|hxx|h\+\+|inl|ipp)$", re.IGNORECASE)
+
+
+def _is_of_sources(work: Work) -> bool:
+    """Return whether a question is for source files of a language that has headers, too, and not for these."""
+    question = work.inquiry.question
+    is_of_sources = re.search(r"\bsource files\b", question, re.IGNORECASE) is not None and "header" not in question
+    return is_of_sources and bool({"C", "C++", "Objective-C", "Objective-C++"} & set(work.request.languages))
 
 
 def _count_test_files(work: Work) -> Fact:

@@ -51,7 +51,9 @@ CODE_LINES = re.compile(
 )
 TESTS_BY_FORM = re.compile(
     r"\b(?:deftests?|ert(?:[ -](?:def)?tests?)|(?:bats|rspec|mocha|jest|minitest|busted) (?:tests?|examples?)"
-    r"|(?:it|test|should)(?:\(\))? blocks?|@testsets?|@tests?)(?=\s)|#\[test\](?:\s+(?:functions?|tests?))?(?=\s)",
+    r"|(?:it|test|should)(?:\(\))? blocks?)(?=\s)"
+    r"|(?<![\w`])`?@(?:testsets?|tests?)`?(?:\s+(?:functions?|methods?|annotations?|tests?))?(?=\s)"
+    r"|#\[test\](?:\s+(?:functions?|tests?))?(?=\s)",
     re.IGNORECASE,
 )
 """Tests by the form or the framework that their custom has anyway."""

@@ -12,7 +12,7 @@ _DECLARED_NOUNS = (
     r"|messages?|services?|outputs?|resources?|providers?|tables?|views?|ind(?:ex|exes|ices)|triggers?|procedures?"
     r"|procs?|templates?|iterators?|macros?|mixins?|keyframes?|targets?|(?:build )?stages?|options?|traits?|objects?"
     r"|records?|annotations?|protocols?|extensions?|actors?|unions?|modules?|packages?|callbacks?|defmacros?"
-    r"|defcustoms?|user options?|custom(?:i[sz]able)? (?:variables?|options?)"
+    r"|generic functions?|multimethods?|defcustoms?|user options?|custom(?:i[sz]able)? (?:variables?|options?)"
 )
 """Nouns of questions for declarations that are no kind of the index."""
 NOUNS = {

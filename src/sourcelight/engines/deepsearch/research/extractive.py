@@ -29,6 +29,7 @@ from sourcelight.engines.deepsearch.lookups.project.commit_descriptions import s
 from sourcelight.engines.deepsearch.lookups.project.described_commits import find_described_commit
 from sourcelight.engines.deepsearch.lookups.project.releases import find_first_tag
 from sourcelight.engines.deepsearch.lookups.project.subject_paths import (
+    name_counted_path,
     name_subject_paths,
     name_word_path,
     names_kind_of_path,
@@ -232,6 +233,10 @@ def _answer_by_history(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     result = count(inquiry, emit)
     if _is_stated(result):
         return result
+
+    of_counted = name_counted_path(inquiry)
+    if of_counted is not None and _is_stated(in_path := count(of_counted, emit)):
+        return in_path
 
     described = find_described_commit(inquiry, emit)
     if described is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sourcelight.core.markup import join_words
+from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.facts.declared.forms import DECLARED_FORMS, DeclaredForm, noun_of
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
@@ -67,9 +68,16 @@ def count_declarations(work: Work) -> Fact | None:
     if not rows:
         return None
 
+    # "How many halt templates are there" asks for those with this name.
+    name = request.ignored[0] if len(request.ignored) == 1 and request.paths and not is_of_index else ""
+    with_name = [row for row in rows if name and re.match(rf"\s*\S+\s+`?{re.escape(name)}(?![\w-])", row["line"] or "")]
+    if with_name:
+        rows, work.request = with_name, replace(request, ignored=())
+
     fact = Fact(
         len(rows),
-        f"{noun_for(noun, len(rows))} {'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}: "
+        f"{noun_for(noun, len(rows))}{f' called {code(name)}' if with_name else ''} "
+        f"{'are' if len(rows) != 1 else 'is'} defined{file_conditions(work)}: "
         f"{join_words(rules)}",
         join_queries(queries),
         "Counts lines by their form, outside of comments.",

@@ -137,6 +137,10 @@ DECLARED_FORMS: Mapping[str, Mapping[str, DeclaredForm]] = {
         "Erlang": DeclaredForm(r"^-callback[ \t]", "lines that begin with -callback"),
     },
     "defcustom": {"Emacs Lisp": DeclaredForm(rf"{_START}\(defcustom[ \t]", "lines that begin with (defcustom")},
+    "generic function": {
+        "Common Lisp": DeclaredForm(rf"{_START}\(defgeneric[ \t]", "lines that begin with (defgeneric")
+    },
+    "multimethod": {"Clojure": DeclaredForm(rf"{_START}\(defmulti[ \t]", "lines that begin with (defmulti")},
     "variable": _make_block("variable"),
     "output": _make_block("output"),
     "resource": _make_block("resource"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, singular
 from sourcelight.engines.deepsearch.facts.paths import PathNames, rank_of
 from sourcelight.engines.deepsearch.lookups.project.commit_subjects import WORD, all_forms_of, stem_of
 from sourcelight.engines.deepsearch.requests import ResearchRequest
@@ -105,6 +105,37 @@ def name_subject_paths(inquiry: ResearchRequest) -> list[ResearchRequest]:
     return [inquiry.with_words(re.sub(r"\bset up\b", "added", f"{before}{name}{after}")) for name in names]
 
 
+_COUNTED = re.compile(
+    r"(?P<before>\W*(?:how many|(?:what(?:'s| is) )?(?:the )?number of) .{2,80}? (?:(?:are|is)(?: there)? )?in )"
+    r"(?:the )?(?P<subject>[\w' -]{2,60}?\b(?:specs?|tests?|test (?:file|suite|class|module)|spec file|file"
+    r"|folder|directory|script"
+    r"|module|header|stylesheet))",
+    re.IGNORECASE,
+)
+_FURTHER_DOWN = re.compile(
+    r",? ?\(?(?:counting|including|with) (?:all )?(?:its )?(?:sub-?(?:folders|directories|dirs)|nested ones)\)?$",
+    re.IGNORECASE,
+)
+
+
+def name_counted_path(inquiry: ResearchRequest) -> ResearchRequest | None:
+    """Return a question for a number with the path of the file or directory that it describes; None for another one."""
+    match = _COUNTED.fullmatch(_FURTHER_DOWN.sub("", inquiry.words.strip().rstrip(" ?.!")))
+    if match is None:
+        return None
+    subject = match["subject"].replace("'s", "")
+    fitting = _paths_of_words(
+        subject, _paths_of(PathNames(inquiry), is_past=False), may_be_one_word=True, is_past=False
+    )
+    is_plain = len(fitting) == 1 and re.fullmatch(r"[\w./-]+", fitting[0]) is not None
+    if is_plain:
+        # Each word but the last, which may say what it is, is one of the path.
+        parts = {singular(part.lower()) for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", fitting[0])}
+        words = [part.lower() for word in WORD.findall(subject)[:-1] for part in re.split(r"[-_.]", word)]
+        is_plain = all(singular(word) in parts for word in words if word not in FUNCTION_WORDS)
+    return inquiry.with_words(f"{match['before']}{fitting[0]}") if is_plain else None
+
+
 def name_word_path(inquiry: ResearchRequest) -> tuple[ResearchRequest, str] | None:
     """Return a question for when one word was added or removed, with the path that is called so, and that word.
 
@@ -154,7 +185,8 @@ def names_kind_of_path(text: str) -> bool:
 
 
 _KIND_OF_PATH = re.compile(
-    r"\b(?:file|script|module|director(?:y|ies)|folder|dir|package|crate|chart|plugin|middleware|component|page|sub-?package"
+    r"\b(?:file|script|module|director(?:y|ies)|folder|dir|package|crate|chart|plugin|middleware|component|page"
+    r"|sub-?package"
     r"|gem|playbook|role|recipe|workflow|template|guide|chapter)\b",
     re.IGNORECASE,
 )

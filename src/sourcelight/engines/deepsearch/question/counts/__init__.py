@@ -6,8 +6,9 @@ everyday words, and `parts` reads questions for things with files of their own.
 """
 
 from sourcelight.engines.deepsearch.question.counts.conditions import read_modules
+from sourcelight.engines.deepsearch.question.counts.entries import read_entries
 from sourcelight.engines.deepsearch.question.counts.parts import read_parts
 from sourcelight.engines.deepsearch.question.counts.reader import CountReader
 from sourcelight.engines.deepsearch.question.counts.wording import expand_count_wording
 
-__all__ = ["CountReader", "expand_count_wording", "read_modules", "read_parts"]
+__all__ = ["CountReader", "expand_count_wording", "read_entries", "read_modules", "read_parts"]

@@ -27,7 +27,21 @@ def _in_folder(match: re.Match[str]) -> str:
     return f"files of `{match['folder']}/*.{ending}` are there" if is_ending else match[0]
 
 
+_FRAMEWORKS = (
+    r"(?:XCTest|JUnit|NUnit|xUnit|MSTest|RSpec|Jest|Mocha|Vitest|pytest|PHPUnit|minitest|Catch2|GoogleTest|gtest)"
+)
+
+
 _FORMS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
+    # "How many XCTest files with names ending in Tests.m are there?", "Java class files"
+    (
+        (
+            rf"\b(?:{_FRAMEWORKS} )?(?:test )?files (?:with|whose) names? (?:ending|end|that end) "
+            r"(?:in|with) `?(?P<end>[\w.-]+)`?"
+        ),
+        r"files of `*\g<end>`",
+    ),
+    (r"\b(?:class|classes) files\b", "files"),
     # "What's the longest Lua file and how many lines does it have?"
     (
         (
@@ -166,11 +180,76 @@ _MODULES_OF = re.compile(
 """Modules of a language, of which most have a file each: "how many Haskell modules are in src"."""
 
 
+_DIRECTLY = re.compile(
+    r"(?P<what>\bhow many (?:[\w+#.-]{1,30} ){1,4}?files) (?:(?:are|is|do we have|live|sit) )?(?:there )?(?:located )?"
+    r"(?P<direct>(?:directly|right|immediately) )?(?:in|inside|under|below"
+    r"|within) (?:the )?(?P<folder>`?[\w./-]{1,160}`?)"
+    r"(?P<noun> (?:folder|directory|dir|package|namespace))?(?: (?:of|in"
+    r"|under) `?(?P<above>[\w./-]{1,100})`?)?(?P<only> itself)?(?=\W*$)",
+    re.IGNORECASE,
+)
+"""Files of a directory or a package, maybe without those further down."""
+_OF_ROLE = re.compile(
+    r"(?<=\bhow many )(?P<kind>(?!tests?\b|specs?\b|source\b"
+    r"|header\b)[a-z]{3,20}) files (?:are (?:there )?in the (?P<one>[\w-]{2,60})"
+    r"|does the (?P<two>[\w-]{2,60})) (?:role|module|package|app|chart|collection|plugin|crate|library"
+    r"|component)(?: have| contain"
+    r"| ship)?(?=\W*$)",
+    re.IGNORECASE,
+)
+"""Files of a kind that have a directory of their own: "how many task files does the gate role have"."""
+
+
+_OF_ENDING = re.compile(r"\bmany (?:[*.]\S+|[a-z]{1,4}) files$")
+"""Files with an ending, which a form reads with their directory."""
+
+
+def _name_directory(text: str, paths: QuestionPaths) -> str:
+    """Return a question for the files of a package, of a directory alone or of a role with the path that is meant."""
+    match = _OF_ROLE.search(text)
+    if match is not None:
+        kind, owner = match["kind"].lower(), match["one"] or match["two"]
+        folders = [
+            folder
+            for folder in paths.folders_called(frozenset([kind, f"{kind}s"]))
+            if folder.rpartition("/")[0].rpartition("/")[2] == owner
+        ]
+        return (
+            f"{text[: match.start()]}files are in `{folders[0]}/`{text[match.end() :]}" if len(folders) == 1 else text
+        )
+
+    match = _DIRECTLY.search(text)
+    is_package = match is not None and (match["noun"] or "").strip().lower() in {"package", "namespace"}
+    is_of_ending = match is not None and _OF_ENDING.search(match["what"]) is not None
+    if match is None or is_of_ending or not (match["direct"] or match["only"] or is_package):
+        return text
+    folder = match["folder"].strip("`").rstrip("/")
+    if "/" not in folder and "." in folder:
+        end = folder.replace(".", "/")
+        name = re.sub(r"[-_.]", "", end.rpartition("/")[2].lower())
+        fitting = [
+            path
+            for path in paths.folders_called(frozenset([name]))
+            if f"/{path}".endswith(f"/{end}") and path.startswith((match["above"] or "").strip("./"))
+        ]
+        folder = fitting[0] if len(fitting) == 1 else folder
+    elif match["above"]:
+        return text
+    # What is in a package isn't in the packages below it.
+    scope = f"{folder}/*"
+    return (
+        f"{text[: match.start()]}{match['what']} are in {scope}{text[match.end() :]}"
+        if paths.is_folder(folder)
+        else text
+    )
+
+
 def expand_count_wording(text: str, paths: QuestionPaths) -> str:
     """Return a question with the words that are read; questions for no number stay as they are."""
     if _ASKS.search(text) is None:
         return text
 
+    text = _name_directory(text, paths)
     match = _FOLDER_HAS.search(text)
     if match is not None and paths.is_folder(match["folder"]):
         text = f"{text[: match.start()]}{match['what']} are in {match['folder'].rstrip('/')}/{text[match.end() :]}"
