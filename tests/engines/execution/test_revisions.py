@@ -65,6 +65,24 @@ def test_rev_is_the_same_as_a_revision_behind_the_name(engine: LocalEngine, quer
     assert ("v1.1", "a.py", "middle needle") in lines(run(engine, query))
 
 
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("repo:one@v1.0 type:path", ["a.py", "same.py"]),
+        ("repo:one rev:v1.0 type:file", ["a.py", "same.py"]),
+        ("repo:one@v1.0 type:path select:file", ["a.py", "same.py"]),
+        ("repo:one@v1.1:v1.0 type:path", ["a.py", "a.py", "same.py", "same.py"]),
+        ("repo:one@release/1.x type:path count:all", ["a.py", "only_release.py", "same.py"]),
+    ],
+)
+def test_all_files_of_a_revision_are_listed_before_it_is_indexed(
+    engine: LocalEngine, query: str, paths: list[str]
+) -> None:
+    events = run(engine, query)
+    assert sorted(row["path"] for row in rows(events)) == paths
+    assert [event.skipped for event in events if isinstance(event, Progress)][-1] == ()
+
+
 def test_commits_are_found_by_their_hash(engine: LocalEngine, folder: Path) -> None:
     commit = RepositoryBuilder(folder / "one").git("rev-parse", "v1.1")
     for revision in (commit, commit[:9]):

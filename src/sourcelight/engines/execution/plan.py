@@ -21,7 +21,7 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.syntax.predicates import PREDICATES
 from sourcelight.engines.execution.name_hits import compile_term, repository_hits
 from sourcelight.engines.execution.scope.scope import Scope
-from sourcelight.engines.execution.scope.selection import RepositorySelection
+from sourcelight.engines.execution.scope.selection import RepositorySelection, fields_of, finds_only_repositories
 from sourcelight.engines.execution.structures import common_languages, structure_pattern, structures_of
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Target, TextQuery
 from sourcelight.engines.search.model import MatchTree, ShownLanguage
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from sourcelight.engines.execution.indexes.background import HistoryRequest
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
-_FILE_FIELDS = names_of(FilterScope.FILE)
 _REPOSITORY_FIELDS = names_of(FilterScope.REPOSITORY, FilterScope.TEXT, FilterScope.RESULT)
 
 SUPPORTED: frozenset[str] = names_of(*FilterScope) | PREDICATES | {f"type:{name}" for name in RESULT_TYPES} | {"repo@"}
@@ -207,7 +206,7 @@ def make_plan(scope: Scope) -> Plan:
     alternative = scope.alternative
     types = set(alternative.types)
     cells = _cells_of(alternative, types)
-    fields = _fields(alternative)
+    fields = fields_of(alternative)
     only_repositories = finds_only_repositories(alternative)
     text = None
     if types & {"file", "path"} and not only_repositories:
@@ -258,10 +257,6 @@ def _cells_of(alternative: Alternative, types: set[str]) -> frozenset[str]:
         )
 
     return kinds
-
-
-def _fields(alternative: Alternative) -> set[str]:
-    return {item.name if isinstance(item, Filter) else item.on for item in alternative.filters}
 
 
 def _text_query(alternative: Alternative, types: set[str], *, predicates: bool = True) -> TextQuery:
@@ -359,15 +354,9 @@ def vary(plan: Plan, alternative: Alternative) -> Plan:
     return replace(plan, alternative=alternative, text=text, repository_hits=name_matches)
 
 
-def finds_only_repositories(alternative: Alternative) -> bool:
-    """Return whether it has filters on repositories alone: no pattern, no filter on files, and no kind of results."""
-    has_file_filter = bool(_fields(alternative) & _FILE_FIELDS or alternative.all("cell"))
-    return alternative.pattern is None and not has_file_filter and not alternative.all("type")
-
-
 def finds_repositories(alternative: Alternative) -> bool:
     """Return whether the pattern is matched against names of repositories."""
-    return "repo" in alternative.types and _fields(alternative) <= _REPOSITORY_FIELDS
+    return "repo" in alternative.types and fields_of(alternative) <= _REPOSITORY_FIELDS
 
 
 def one_of_many(args: Sequence[Node]) -> list[Node]:

@@ -23,7 +23,7 @@ from sourcelight.engines.execution.advice.cut_filters import (
     escaped_parentheses,
     unclosed_groups,
 )
-from sourcelight.engines.execution.plan import finds_only_repositories
+from sourcelight.engines.execution.scope.selection import finds_only_repositories
 
 # Lower case only: in upper case, an operator is written on purpose.
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")

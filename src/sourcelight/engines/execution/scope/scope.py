@@ -9,7 +9,6 @@ from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
 from sourcelight.core.query import Alternative, Filter
-from sourcelight.core.query.fields import FILE_FIELDS
 from sourcelight.engines.execution.indexes.repositories import IndexedRepositories, label_of
 from sourcelight.engines.execution.scope import revisions, selection
 from sourcelight.engines.execution.scope.contexts import ScopedAlternative, context_missing
@@ -352,9 +351,8 @@ def _names_revisions(alternative: Alternative) -> bool:
 
 
 def _needs_index(alternative: Alternative) -> bool:
-    """Return whether the query reads files, instead of only listing repositories."""
-    predicates = [item for item in predicates_of(alternative) if item.name != "has.commit.after"]
-    if alternative.types and set(alternative.types) <= {"commit", "diff"}:
-        return selection.reads_files(predicates)
-    about_files = any(alternative.all(name) for name in FILE_FIELDS) or bool(alternative.predicates("file"))
-    return alternative.pattern is not None or about_files or selection.reads_files(predicates)
+    """Return whether the query reads files, instead of only listing repositories or commits."""
+    types = set(alternative.types)
+    if types <= {"commit", "diff"} or types == {"repo"} or selection.finds_only_repositories(alternative):
+        return selection.reads_files(item for item in predicates_of(alternative) if item.name != "has.commit.after")
+    return True

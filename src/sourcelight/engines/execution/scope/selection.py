@@ -14,7 +14,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.exact import NameTest, name_test
 from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.dates import ACCEPTED, parse_date
-from sourcelight.core.query.fields import current_time
+from sourcelight.core.query.fields import FILE_FIELDS, current_time
 from sourcelight.engines.execution.structures import structures_of
 from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOptions, Target, TextQuery
 from sourcelight.repos import Repository, has_commit_after
@@ -316,6 +316,17 @@ def _name_pattern(item: Filter) -> NameTest:
 def literal_dots(pattern: str) -> str:
     """Escape the dots of host names such as ``github.com/`` in a pattern, because the service reads them literally."""
     return re.sub(r"(?<![\\.])\.(?=(?:com|org|net|io|dev)(?:/|$|\\))", r"\\.", pattern)
+
+
+def finds_only_repositories(alternative: Alternative) -> bool:
+    """Return whether it has filters on repositories alone: no pattern, no filter on files, and no kind of results."""
+    has_file_filter = bool(fields_of(alternative) & set(FILE_FIELDS) or alternative.all("cell"))
+    return alternative.pattern is None and not has_file_filter and not alternative.all("type")
+
+
+def fields_of(alternative: Alternative) -> set[str]:
+    """Return the names of its filters, and the filters that its predicates belong to."""
+    return {item.name if isinstance(item, Filter) else item.on for item in alternative.filters}
 
 
 def needs_no_index(alternative: Alternative) -> bool:
