@@ -6,6 +6,7 @@ import pytest
 
 from engines.deepsearch.asking import engine_for, research
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import read_bindings
+from sourcelight.engines.deepsearch.lookups.prose_values.documents import read_stated
 from sourcelight.engines.execution import LocalEngine
 
 pytestmark = pytest.mark.timeout(90)
@@ -48,6 +49,17 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "src/core.clj": "(ns core)\n\n(def default-opts\n  {:profile :home\n   :resolver find-nearest})\n\n"
     "(defn read-config [opts]\n  (merge default-opts opts))\n",
     "src/greet.php": "<?php\nfunction greet($name = 'you', $loud = false)\n{\n    return $name;\n}\n",
+    "src/net.clj": '(ns net)\n\n(def ^:const default-connect-timeout\n  "Time to connect."\n  ;; milliseconds\n'
+    "  30000)\n\n(defn proxy [{:keys [connection-timeout] :or {connection-timeout 60000}}]\n  connection-timeout)\n",
+    "src/options.rs": "impl Inputs {\n    fn fill(&mut self) {\n        if self.record_types.is_empty() {\n"
+    "            self.record_types.push(RecordType::A);\n        }\n    }\n}\n",
+    "lib/kiln.ex": "defmodule Kiln do\n  def start_link(opts) do\n"
+    "    {size, opts} = Keyword.pop(opts, :kiln_size, 10)\n"
+    "    start(size, opts)\n  end\n\n"
+    "  def glaze!(kiln, timeout \\\\ 5_000), do: {kiln, timeout}\nend\n",
+    "plugin/rack.vim": "let options = [\n    \\ ['rack_depth', 40],\n    \\ ['autoclose', 0],\n    \\ ]\n",
+    "include/mill.h": "#define MILL_GRIND_INTERVAL 15 /* seconds */\n#define MILL_FLOUR_MAX_BUF (1024*16)\n",
+    "src/spin.js": "const settings = {\n\thideHandle: true,\n\t...options,\n};\n",
     "el/popup.el": '(defcustom popup-limit 10\n  "Most rows."\n  :type \'integer)\n\n'
     '(defcustom popup-maximum-width 90\n  "Most columns."\n  :type \'integer)\n\n'
     '(defcustom popup-echo-warning-text "warning"\n  "Mark of a warning."\n  :type \'string)\n',
@@ -84,6 +96,16 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "What are the default values for the parameters of greet()?",
             "`greet` has the parameters `$name = 'you'` and `$loud = false`",
         ),
+        # A constant that is called the default of all words is meant before another one that is spelled alike.
+        ("What's the default connect timeout?", "`default-connect-timeout` is set to `30000`"),
+        ("which record type is asked for if I give none?", "The default of `record_types` is `RecordType::A`"),
+        ("what's the default kiln_size?", "The default of `kiln_size` is `10`"),
+        ("how long may a glaze take by default?", "The default of `timeout` of `glaze!` is `5_000`"),
+        ("what's the default rack depth?", "The default of `rack_depth` is `40`"),
+        # A name of a library begins with that of its project.
+        ("how many seconds is the grind interval by default?", "`MILL_GRIND_INTERVAL` is set to `15`"),
+        ("how big may the flour buffer get by default?", "`MILL_FLOUR_MAX_BUF` is set to `(1024*16)`"),
+        ("is the handle hidden by default?", "`hideHandle` is set to `true`"),
         # Of two bounds, the one of the measured dimension is meant.
         ("How wide may the popup get at most out of the box?", "The default of `popup-maximum-width` is `90`"),
         # A value may be a word of the question if the name has all of its words.
@@ -115,6 +137,12 @@ def test_other_lines_give_no_default(path: str, text: str) -> None:
     lines = text.split("\n")
     bindings = [binding for number in range(1, len(lines) + 1) for binding in read_bindings(lines, number, path)]
     assert not [binding for binding in bindings if binding.form == "fallback"]
+
+
+def test_help_of_vim_states_a_default_below_the_name() -> None:
+    lines = ["Racks", "", "      *g:rack_level*", "g:rack_level~", "Default: 99", "", "The level of racks."]
+    (stated,) = read_stated(lines, 5, is_document=True)
+    assert (stated.name, stated.value) == ("rack_level", "99")
 
 
 def test_long_lines_are_read_in_linear_time() -> None:

@@ -42,7 +42,7 @@ _SET_TO = re.compile(
 )
 """A name that gets the value of an expression, or another one: ``file = args[0]?.trim() ?? 'a.txt'``."""
 _TAKEN = re.compile(
-    r"\.(?:pop|setdefault|getOrDefault|fetch|get|dig|value_or|valueOr|getOrElse)\(\s*[\"':](?P<name>[A-Za-z_][\w.-]{0,60})[\"']?\s*,\s*"
+    r"\.(?:pop|setdefault|getOrDefault|fetch|get|dig|value_or|valueOr|getOrElse)\(\s*(?:[\w.$@]{1,40}\s*,\s*)?[\"':](?P<name>[A-Za-z_][\w.-]{0,60})[\"']?\s*,\s*"
     rf"(?P<value>{_VALUE})\s*\)"
 )
 """The second argument of a look-up: ``options.pop("size", 5)``."""
@@ -70,6 +70,8 @@ _MATCHED = re.compile(
     r"(?:let\s+(?:mut\s+)?(?P<variable>\w+)\s*(?::[^=\n]{1,60})?=\s*)?match\s+(?P<subject>[^{}\n]{1,160})\{\s*$"
 )
 _SUBJECT = re.compile(r"\(\s*\"(?P<key>[\w-]{1,60})\"\s*\)\s*$|(?P<name>[a-z_]\w*)(?:\(\))?(?:\.\w+\(\)){0,2}\s*$")
+_PUSHED = re.compile(rf"\s*(?:\w+\.)*(?P<name>[a-z_]\w*)\.push\((?P<value>{_VALUE})\);\s*$")
+"""An element for a list that is empty: the line above asks whether it is."""
 _DEFAULT_IMPL = re.compile(r"\s*impl\s+Default\s+for\s+(?P<name>[A-Z]\w*)\s*\{")
 _DEFAULT_MEMBER = re.compile(r"\s*(?:return\s+)?(?P<value>(?:Self|[A-Z]\w*)::[A-Z]\w*)\s*;?\s*\}?\s*$")
 _LABEL = re.compile(
@@ -144,6 +146,14 @@ def _read_rust(lines: Sequence[str], number: int) -> Iterator[OptionDefault]:
                 yield OptionDefault(name, _bare(arm["value"]), matched.start(), number, index + 1)
             if arm is not None or lines[index].lstrip().startswith("}"):
                 return
+
+    pushed = _PUSHED.match(text)
+    if (
+        pushed is not None
+        and number > 1
+        and f"if {pushed['name']}.is_empty()" in lines[number - 2].replace("self.", "")
+    ):
+        yield OptionDefault(pushed["name"], pushed["value"], pushed.start("name"), number, number)
 
     default = _DEFAULT_IMPL.match(text)
     for index in range(number, min(number + _MATCH_LINES, len(lines)) if default is not None else number):

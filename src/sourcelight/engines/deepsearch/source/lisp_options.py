@@ -48,6 +48,11 @@ _KEYWORD_PAIR = re.compile(
 )
 """A pair of a map of defaults: ``:size 5``, ``:resolver find-nearest``."""
 
+_DEFAULT_NAME = re.compile(rf"\((?:def|defonce)\s+{LISP_METADATA}(?P<name>\*?default-[\w*-]{{1,60}})\s*$")
+_VALUE_ALONE = re.compile(rf"\s*(?P<value>{_VALUE})\)+\s*$")
+_VALUE_LINES = 4
+"""A definition whose docstring and value are on lines of their own."""
+
 # Texts.
 
 _TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"?")
@@ -63,6 +68,7 @@ def read_lisp_options(lines: Sequence[str], number: int) -> Iterator[FallbackVal
         return
 
     yield from _values_of_forms(line)
+    yield from _value_of_definition(lines, number)
     map_start = _or_map_start(lines, number)
     if map_start is not None:
         yield from _values_of_pairs(_PAIR.finditer(line, map_start))
@@ -79,6 +85,16 @@ def _values_of_forms(line: str) -> Iterator[FallbackValue]:
             name = form["member"] or form["variable"] or form["key"] or form["keyword"]
             value = form["or_value"] or form["get_value"] or form["call_value"]
             yield FallbackValue(name, value, form.start())
+
+
+def _value_of_definition(lines: Sequence[str], number: int) -> Iterator[FallbackValue]:
+    """Yield the value of a name such as ``default-timeout`` below its docstring."""
+    head = _DEFAULT_NAME.match(lines[number - 1])
+    below = lines[number : number + _VALUE_LINES] if head is not None else []
+    values = [line for line in below if not line.lstrip().startswith(('"', ";")) and line.strip()]
+    value = _VALUE_ALONE.match(values[0]) if values and len(values[0]) <= _MAX_LINE else None
+    if head is not None and value is not None:
+        yield FallbackValue(head["name"], value["value"], head.start("name"))
 
 
 def _values_of_pairs(pairs: Iterator[re.Match[str]]) -> Iterator[FallbackValue]:

@@ -41,10 +41,10 @@ _PREFIX = r"^[\s#*/;%|!']{0,40}"
 """Indents, marks of comments, and borders of tables."""
 _ITEM = re.compile(
     rf"{_PREFIX}(?:[-+]\s+|(?:@param|:param|@arg)\s+(?:[\w.]{{1,40}}\s+(?=\w+:))?)?(?:\{{[^{{}}]{{0,60}}\}}\s*)?"
-    r"[\[`:*\"'{(]{0,4}(?:--?)?(?:[a-zA-Z]\w{0,40}\.){0,3}(?P<name>[A-Za-z_][\w-]{0,80})[\])`*\"'}=?]{0,4}"
+    r"[\[`:*\"'{(]{0,4}(?:--?)?(?:[gbtw]:)?(?:[a-zA-Z]\w{0,40}\.){0,3}(?P<name>[A-Za-z_][\w-]{0,80})[\])`*\"'}=?~]{0,4}"
     r"(?P<mark>\s*(?:-{1,2}\s|:|\u2013|\u2014|\||=|$)|\s)"
 )
-_BEGINS = re.compile(rf"{_PREFIX}(?:[-+]\s|`|@param\b|:param\b|@arg\b|--\w)|^\s*\|")
+_BEGINS = re.compile(rf"{_PREFIX}(?:[-+]\s|`|@param\b|:param\b|@arg\b|--\w)|^\s*\||^[gbtw]:\w{{1,80}}~\s*$")
 _BULLET = re.compile(r"\s*\*\s+\S")
 _MEMBER = re.compile(
     r"\s*(?:(?:readonly|public|private|static|export|pub|def|fn|func|fun|function|let|var|val|const)\s+){0,4}(?:self\.)?(?P<name>[A-Za-z_]\w*)\s*[?!]?\s*[:=(]"

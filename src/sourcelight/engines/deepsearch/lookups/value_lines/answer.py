@@ -226,7 +226,7 @@ def _candidate(texts: FileTexts, line: ValueLine) -> ValueCandidate:
     if parameter_of is not None:
         holders = [DefinitionLocation(line.target, line.path, parameter_of)]
         subject = f"The default of {code(line.name)} of {code(parameter_of.name)}"
-    elif line.match is not None and line.match.binding.form == "fallback":
+    elif line.match is not None and line.match.binding.form == "fallback" and "default" not in line.name.lower():
         subject = f"The default of {code(line.name)}{owner_of(line.match.binding.declared_line, line.match.holders)}"
 
     repository = line.target.repository.name

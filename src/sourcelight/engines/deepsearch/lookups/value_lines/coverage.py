@@ -51,7 +51,8 @@ def is_possible(request: ValueRequest, line: ValueLine, *, is_named: bool) -> bo
     has_measure = is_of_measure(request, parts) and _has_bound(request, line)
     if not is_named and (not has_measure or (_STATES & parts) - {*request.words, *request.optional}):
         return False
-    return is_of_kind(request.kind, line.value)
+    is_digit = request.kind == "truth" and line.path.endswith(".vim") and line.value in {"0", "1"}
+    return is_digit or is_of_kind(request.kind, line.value)
 
 
 _BOUND_WORDS = {

@@ -156,6 +156,10 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
     explaining = (*words, *request.optional, *request.mentioned, *request.setting, *request.verbs)
     # The fields of a record of Haskell begin with the letters of its name: `foWikiLinkCount`.
     bare = re.sub(r"^[a-z]{1,3}(?=[A-Z])", "", bare) if line.path.endswith(".hs") else bare
+    # Names of a library in C begin with its name: `REDIS_TIMEOUT` of "hiredis".
+    first = next(iter(parts_of(bare)), "")
+    project = re.sub(r"\W|\.git$", "", line.target.repository.name.rpartition("/")[2]).lower()
+    allowed |= {first} if len(first) > _MIN_WORDS and first in project else set()
     extras = [] if is_named else [part for part in extra_parts(bare, explaining, allowed) if not is_unit(part)]
     is_setting = bool(covered_by_name(request, request.setting, line.name))
     weights = [max((_WEIGHTS[source] for source in covers if word in covers[source]), default=0.0) for word in words]
@@ -191,6 +195,8 @@ def _is_candidate(
 ) -> bool:
     """Return whether a line that isn't named has what a sentence needs: all words, and the thing in its name."""
     words = request.words
+    if _is_of_function(request, line):
+        return True
     covered = own_words(covers)
     is_described = bool(covers["name"] or covers["texts"] or is_setting)
     is_described = is_described or bool(covers["value"] and covered_by_name(request, request.head, line.name))
@@ -226,6 +232,16 @@ def _is_candidate(
     if is_vague or is_narrower or (extras and (len(extras) > _MAX_EXTRAS or not is_described)):
         return False
     return _is_specific(request, line, covers)
+
+
+def _is_of_function(request: ValueRequest, line: ValueLine) -> bool:
+    """Return whether a line is the measured parameter of the function that is named: "how long a fetch takes"."""
+    function = line.match.parameter_of if line.match is not None else None
+    is_measure = bool(request.nouns) and set(parts_of(line.name)) <= request.nouns
+    if function is None or not is_measure or not request.measure:
+        return False
+    asked_words = {*request.words, *request.verbs}
+    return set(parts_of(function.name)) == asked_words
 
 
 def is_of_setting(request: ValueRequest, line: ValueLine) -> bool:

@@ -60,6 +60,8 @@ def is_of_kind(kind: str, value: str) -> bool:
         return bare in _TRUTHS
     if _NULL.fullmatch(value) is not None or not bare or bare in _TRUTHS:
         return False
+    if value.startswith("(") and value.endswith(")"):
+        value = value[1:-1].strip()
     if kind == "port":
         port = _PORT.fullmatch(value)
         return port is not None and 0 < int(port["port"]) < _MAX_PORT

@@ -56,6 +56,10 @@ _DOCUMENTED = re.compile(
     re.IGNORECASE,
 )
 """An option whose help states its default: ``opts.on("--jobs N", "Jobs (default: 8)")``."""
+_VIM_PAIR = re.compile(
+    r"\s*\\\s*\[\s*'(?P<name>[a-z]\w{1,60})',\s*(?P<value>-?\d[\w.]*|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\")\s*\],?\s*$"
+)
+"""A pair of a list of options of Vim, on a line of its own: ``\\ ['width', 40],``."""
 _CMAKE_OPTION = re.compile(
     r"\s*(?:cmake_dependent_)?option\(\s*(?P<name>\w{1,80})\s+\"[^\"\n]{0,200}\"\s+(?P<value>ON|OFF|TRUE|FALSE)\s*\)",
     re.IGNORECASE,
@@ -225,6 +229,7 @@ _READERS: Sequence[tuple[str | tuple[str, ...], Callable[[Sequence[str], int], I
     ((".ex", ".exs"), _read_elixir),
     ((".el", ".lisp", ".scm"), _of_pattern(_LISP_OPTION, "fallback")),
     (".tf", _read_terraform),
+    (".vim", _of_pattern(_VIM_PAIR, "fallback")),
     (".nim", _of_pattern(_NAMED_DEFAULT, "assigned")),
     (".py", _of_pattern(_FIRST_ARGUMENT, "fallback")),
     (".rs", _read_rust),

@@ -96,7 +96,8 @@ _GENERIC_TEXT = """
 server servers app service daemon process client ui gui tui user users system items things entries elements results
 records objects names cases macro
 """
-_GENERIC = frozenset(_GENERIC_TEXT.split())
+_GENERIC = frozenset([*_GENERIC_TEXT.split(), "window", "pane", "panel", "sidebar"])
+_DIMENSION_NAMES = {"wide": "width", "tall": "height", "high": "height"}
 """Words for what anything is, or belongs to, in the code of one program."""
 _KINDS: Mapping[str, str] = {
     **dict.fromkeys(_TIMES_TEXT.split(), "time"), **dict.fromkeys(_NUMBERS_TEXT.split(), "number"), "port": "port",
@@ -279,6 +280,9 @@ def loosened_requests(request: ValueRequest) -> Iterator[ValueRequest]:
     words = tuple(word for word in request.words if word not in _GENERIC)
     if words and words != request.words and not request.names:
         yield replace(request, words=words, head=request.head - _GENERIC)
+
+    if request.measure in _DIMENSION_NAMES and not words and not request.names:
+        yield replace(request, words=(_DIMENSION_NAMES[request.measure],), head=frozenset())
 
     settled = tuple(word for word in request.words if word not in request.head)
     if request.setting and request.head and settled and not request.names:

@@ -73,12 +73,13 @@ _LED = re.compile(
 _SKIPPED = re.compile(
     r"\W*(?:why|who|whose|whom|when|explain|describe|list|find|show|tell|give|where)\b"
     r"|\W*how (?:do|can|could|should|would|to|come) (?:i|you|we|one|a user)\b"
-    r"|\W*(?:is|are|was|were) there\b|\W*what happens\b|\W*(?:which|what) (?:commit|release|author|person|file"
-    r"|class|function|method)s?\b"
+    r"|\W*(?:is|are|was|were) there\b|\W*what happens\b|\W*(?:which|what) (?:commit|release|author|person)s?\b"
     r"|.*\b(?:differences?|differ|examples?|versus|vs|licen[cs]e\w*)\b",
     re.IGNORECASE,
 )
 """Questions that no value of a line answers."""
+_OF_CODE = re.compile(r"\W*(?:which|what) (?:file|class|function|method)s?\b", re.IGNORECASE)
+"""Questions for places, unless they ask for a default."""
 _OF_OTHERS = re.compile(
     r"\b(?:in total|altogether|overall|exist|commits?|authors?|contributors?|committed|written by|renamed|deleted"
     r"|call(?:s|ed|ers?)|invoke[sd]?|referenc\w+|import(?:s|ed)|inherit\w*|extends?|implements?|implemented"
@@ -146,7 +147,7 @@ def is_of_another_kind(text: str, *, is_default: bool) -> bool:
     is_of_name = text.rpartition(" of ")[2] in FUNCTION_WORDS
     if is_of_name or _OF_ANOTHER_TIME.search(text) is not None or _SKIPPED.match(text) is not None:
         return True
-    return not is_default and _OF_OTHERS.search(text) is not None
+    return not is_default and (_OF_OTHERS.search(text) is not None or _OF_CODE.match(text) is not None)
 
 
 def normalize(text: str) -> str:

@@ -62,9 +62,19 @@ def related_to(word: str) -> frozenset[str]:
     return frozenset(stems if word in _TIMED else stems - {"timeout"})
 
 
+_IRREGULAR = {
+    "hidden": "hide", "sent": "send", "kept": "keep", "written": "write", "drawn": "draw", "shown": "show",
+    "broken": "break", "taken": "take", "chosen": "choose", "held": "hold", "built": "build", "thrown": "throw",
+    "frozen": "freeze", "spoken": "speak", "bound": "bind", "split": "split",
+}  # fmt: skip
+"""Forms of verbs, and the verb in names."""
+
+
 @lru_cache(maxsize=1 << 15)
 def is_form(word: str, part: str) -> bool:
     """Return whether a part of a name is a form of a word: of the same stem, or with another ending."""
+    if _IRREGULAR.get(word) == part:
+        return True
     if word == part or stem(word) == stem(part):
         return True
     if part in SHORT_FORMS.get(word, "").split() or part in SHORT_FORMS.get(word.removesuffix("s"), "").split():
