@@ -141,7 +141,8 @@ def test_other_lines_give_no_default(path: str, text: str) -> None:
 
 def test_help_of_vim_states_a_default_below_the_name() -> None:
     lines = ["Racks", "", "      *g:rack_level*", "g:rack_level~", "Default: 99", "", "The level of racks."]
-    (stated,) = read_stated(lines, 5, is_document=True)
+    stated = read_stated(lines, 5, is_document=True)
+    assert stated is not None
     assert (stated.name, stated.value) == ("rack_level", "99")
 
 

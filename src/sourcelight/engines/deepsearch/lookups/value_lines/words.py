@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.lookups.prose_values.names import SHORT_FORMS, split_alike
-from sourcelight.engines.search.ranking.terms.related_words import related_terms
+from sourcelight.engines.search.ranking.terms.related_words import related_terms, verb_of
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
 _RELATED_TEXT = """
@@ -62,20 +62,10 @@ def related_to(word: str) -> frozenset[str]:
     return frozenset(stems if word in _TIMED else stems - {"timeout"})
 
 
-_IRREGULAR = {
-    "hidden": "hide", "sent": "send", "kept": "keep", "written": "write", "drawn": "draw", "shown": "show",
-    "broken": "break", "taken": "take", "chosen": "choose", "held": "hold", "built": "build", "thrown": "throw",
-    "frozen": "freeze", "spoken": "speak", "bound": "bind", "split": "split",
-}  # fmt: skip
-"""Forms of verbs, and the verb in names."""
-
-
 @lru_cache(maxsize=1 << 15)
 def is_form(word: str, part: str) -> bool:
     """Return whether a part of a name is a form of a word: of the same stem, or with another ending."""
-    if _IRREGULAR.get(word) == part:
-        return True
-    if word == part or stem(word) == stem(part):
+    if word == part or stem(word) == stem(part) or verb_of(word) == part:
         return True
     if part in SHORT_FORMS.get(word, "").split() or part in SHORT_FORMS.get(word.removesuffix("s"), "").split():
         return True
