@@ -57,6 +57,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("How many lines in options.txt start with --add?", "**2** lines in `options.txt` begin with `--add`."),
         ("How many Java files are directly in lib/org/mill/gate?", "**1** Java file in `lib/org/mill/gate/*`."),
         ("How many Java files are in the org.mill.gate package?", "**1** Java file in `lib/org/mill/gate/*`."),
+        (
+            "How many methods are defined with defmethod in codes.lisp?",
+            "**1** line in `src/codes.lisp` begins with `def",
+        ),
+        ("How many test files are directly in Tests?", "**2** files in `Tests/*`"),
+        ("How many roles ship with mill?", "**2** directories"),
         ("How many task files does the gate role have?", "**2** files in `roles/gate/tasks/`."),
         ("How many examples are in the grain parser spec?", "**2** tests are defined in `spec/grain_parser_spec.rb`"),
         ("How many XCTest files with names ending in Tests.m are there?", "**2** files in `**/*Tests.m`."),

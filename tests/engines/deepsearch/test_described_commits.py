@@ -31,6 +31,9 @@ SUBJECTS = (
     ("Use StoneRunner in place of WheelRunner (#55)", "Tia <tia@mill.example>"),
     ("Switch from MudRunner to hand work", "Uma <uma@mill.example>"),
     ("Add bran cache", "Vic <vic@mill.example>"),
+    ("Bump stones/sieve from 1 to 4 (#60)", "Wyn <wyn@mill.example>"),
+    ("Bump stones/sieve from 4 to 5 (#61)", "Xia <xia@mill.example>"),
+    ("Fix an issue with open_gate/4 return values", "Yul <yul@mill.example>"),
 )
 
 
@@ -61,6 +64,11 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("Who added river support to the gate role?", "The commit “feat(gate): add river support (#40)” is by Pia on "),
         ("Who fixed the chaff tag after it got broken in 1.1.4?", "The commit “fixed #chaff, broken in 1.1.4” is by Q"),
         ("Which commit introduced the spin command?", "The commit “Fix #52 - add spin command (#53)” is by Ray on "),
+        ("Who bumped sieve to 4?", "The commit “Bump stones/sieve from 1 to 4 (#60)” is by Wyn on "),
+        (
+            "Who fixed the open_gate return values?",
+            "The commit “Fix an issue with open_gate/4 return values” is by Yul",
+        ),
         ("Who added the --dusty flag?", "The commit “feat: add new `--dusty` / `-d` flag (#54)” is by Sol on "),
         ("Which commit switched the tests to StoneRunner?", "The commit “Use StoneRunner in place of WheelRunner"),
     ],

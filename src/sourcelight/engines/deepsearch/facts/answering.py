@@ -85,6 +85,10 @@ def find_facts(  # noqa: PLR0911 - one for each form of question
         return of_entries, entries
 
     text = _CLIPPED.sub(r"when was the \1 commit", inquiry.words)
+    if inquiry.pins.short_names:
+        # "How many plugins ship with Mill" asks for those of the repository.
+        names = "|".join(map(re.escape, sorted(inquiry.pins.short_names)))
+        text = re.sub(rf"(?i)(?<=\w)(?: \w+)? (?:with|by) (?:the )?(?:{names})(?=\W*$)", " are there", text)
     request = read_request(text, paths, datetime.now(UTC))
     if request is None:
         return None

@@ -135,9 +135,11 @@ def _is_signed_name(work: Work, token: str, kind: str, *, is_last: bool) -> bool
     """
     simple = re.split(r"\.", token)[-1] if kind == "ending" else token
     languages = _LANGUAGES_BY_SIGN[kind]
-    rows = [row for row in _rows_with(work, simple) if _has_signed(row, simple, languages)]
+    all_rows = _rows_with(work, simple)
+    rows = [row for row in all_rows if _has_signed(row, simple, languages)]
     if not rows:
-        return False
+        # A document may mention what code had once: `set_limit!` can't be prose.
+        return bool(all_rows) and kind == "ending" and re.fullmatch(r"[a-z]+(?:_[a-z]+)+!", simple) is not None
     if kind != "ending" or simple.endswith("!"):
         return True
     if not is_last:

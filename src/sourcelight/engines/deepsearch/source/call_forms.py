@@ -121,6 +121,19 @@ def has_reference(line: str, name: str, language: str) -> bool:
     return re.search(rf"(?<![{before}]){re.escape(name)}(?![{behind}])", bare) is not None
 
 
+VARIABLE_LANGUAGES = frozenset({"YAML", "Jinja", ""})
+"""Languages of data whose values name variables, such as those of Ansible; templates may have no language."""
+
+
+def has_variable(line: str, name: str, language: str) -> bool:
+    """Return whether a line of data or of its templates names a variable, other than as the key that it sets."""
+    if language not in VARIABLE_LANGUAGES:
+        return False
+    bare = re.sub(r"(?:^|\s)#(?!\})\s.*|^\s*#.*", "", line[:MAX_LINE])
+    bare = re.sub(rf"^\s*(?:-\s+)?[\"']?{re.escape(name)}[\"']?\s*:(?=\s|$)", "", bare)
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", bare) is not None
+
+
 def _letters_of_names(language: str) -> tuple[str, str]:
     """Return the letters that make a name a part of a longer one if they are before it, or behind it."""
     if language in LISPS:

@@ -16,7 +16,6 @@ from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Wo
 from sourcelight.engines.deepsearch.facts.searches import (
     cited_line,
     commit_of,
-    file_conditions,
     join_queries,
     make_listing_queries,
     make_queries,
@@ -178,16 +177,10 @@ def _count_form_lines(work: Work) -> Fact | None:
     verb = "begin" if len(rows) != 1 else "begins"
     behind = "" if is_exact or form[0] in "(@#" else ", after a bracket, a sign or nothing"
     paths = sorted({row["path"] for row in rows})
-    in_files = (
-        file_conditions(work)
-        if request.paths
-        else f" in {join_words(list(map(code, paths)))}"
-        if len(paths) <= _MAX_FILES
-        else f" in {len(paths):,} files"
-    )
+    in_files = join_words(list(map(code, paths))) if len(paths) <= _MAX_FILES else f"{len(paths):,} files"
     fact = Fact(
         len(rows),
-        f"{noun_for('line', len(rows))}{in_files} {verb} with {code(form)}{behind}",
+        f"{noun_for('line', len(rows))} in {in_files} {verb} with {code(form)}{behind}",
         join_queries(queries),
         "Counts lines by their beginning" + ("." if is_exact else ", outside of comments and documents."),
         notes=work.notes,

@@ -17,7 +17,13 @@ from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import BLOCK_LANGUAGES
 from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
 from sourcelight.engines.deepsearch.lookups.uses import holder_of
-from sourcelight.engines.deepsearch.source.call_forms import WITHOUT_BRACKETS, has_call, has_reference
+from sourcelight.engines.deepsearch.source.call_forms import (
+    VARIABLE_LANGUAGES,
+    WITHOUT_BRACKETS,
+    has_call,
+    has_reference,
+    has_variable,
+)
 from sourcelight.engines.deepsearch.source.calls.forms import TEMPLATE_LANGUAGES
 from sourcelight.engines.deepsearch.source.functions import enclosing_function, top_line
 from sourcelight.engines.deepsearch.source.line_kinds import IMPORT_STATEMENT
@@ -68,7 +74,7 @@ def state_calls_by_form(
     call_list = _list_calls(calls, _MAX_CALLERS)
     test_list = _list_calls(test_calls, _MAX_TESTS)
     is_reference = has_form is has_reference or any(call.language in WITHOUT_BRACKETS for call in calls)
-    are_blocks = all(call.language in BLOCK_LANGUAGES for call in calls)
+    are_blocks = all(call.language in BLOCK_LANGUAGES | VARIABLE_LANGUAGES for call in calls)
     verb = "referenced" if are_blocks else "called or referenced" if is_reference else "called"
     in_tests = f"; tests {'use' if is_reference else 'call'} it in {test_list.text}" if test_calls else ""
     further = "" if line_count == len(calls) + len(test_calls) else "; other lines have the name"
@@ -121,7 +127,8 @@ def _calls_by_form(work: Work, name: str, rows: Sequence[Mapping[str, Any]], has
     for row in rows:
         key, number = (row["repository"], row["path"]), row["line_number"]
         language = language_in(work, *key)
-        if language not in _WITH_CALLS or IMPORT_STATEMENT.match(row["line"] or ""):
+        is_readable = language in (VARIABLE_LANGUAGES if has_form is has_variable else _WITH_CALLS)
+        if not is_readable or IMPORT_STATEMENT.match(row["line"] or ""):
             continue
         if not is_call(row, name) or not has_form(row["line"] or "", name, language):
             continue

@@ -24,7 +24,13 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_L
 from sourcelight.engines.deepsearch.lookups.calls.calls_by_form import LineForm, language_in, state_calls_by_form
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import is_address
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
-from sourcelight.engines.deepsearch.source.call_forms import WITH_TYPES_FIRST, has_call, has_construction, has_reference
+from sourcelight.engines.deepsearch.source.call_forms import (
+    WITH_TYPES_FIRST,
+    has_call,
+    has_construction,
+    has_reference,
+    has_variable,
+)
 from sourcelight.engines.deepsearch.source.line_kinds import COMMENT, DOCUMENTS
 
 _USES = re.compile(r"\b(?:us(?:e|es|ed|ing|ages?)|refer(?:s|red|ences?|enced)?)\b", re.IGNORECASE)
@@ -166,7 +172,9 @@ def _forms_of_uses(work: Work, name: str, locations: Sequence[DefinitionLocation
     if are_functions:
         # What is handed on is called elsewhere; a variable may have the name of a function that is one word.
         return [has_call] if is_word else [has_call, has_reference]
-    return [has_reference] if asks_for_uses(work) else [has_construction, has_reference]
+    if not asks_for_uses(work):
+        return [has_construction, has_reference]
+    return [has_reference] if locations else [has_reference, has_variable]
 
 
 def _are_references(work: Work, name: str, rows: Sequence[Mapping[str, Any]]) -> bool:

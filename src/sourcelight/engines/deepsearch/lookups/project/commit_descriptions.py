@@ -81,11 +81,22 @@ def _without_kind(description: CommitDescription) -> CommitDescription | None:
     )
 
 
+_KINDS_OF_PROJECTS = frozenset(
+    ["ansible", "role", "collection", "terraform", "puppet", "chef", "vim", "nvim", "emacs", "python", "node", "helm"]
+)
+"""First words of names of projects that say what they are for: `ansible-role-gate` is the gate role."""
+
+
 def spellings_of_project(inquiry: ResearchRequest) -> frozenset[str]:
-    """Return the name of the only searched repository, also without its first word: small letters without signs."""
+    """Return the name of the only searched repository, also without its first words: small letters without signs."""
     names = inquiry.pins.short_names if len({pin.repository for pin in inquiry.pins}) == 1 else ()
     parts = [re.findall(r"[A-Za-z\d]+", name.lower()) for name in names]
-    return frozenset("".join(words[start:]) for words in parts for start in range(len(words)) if start < 2)
+    return frozenset(
+        "".join(words[start:])
+        for words in parts
+        for start in range(len(words))
+        if start < 2 or _KINDS_OF_PROJECTS.issuperset(words[:start])
+    )
 
 
 def _read(text: str, project_names: Collection[str] = ()) -> CommitDescription | None:

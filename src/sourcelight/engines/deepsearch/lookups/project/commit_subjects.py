@@ -83,7 +83,8 @@ LIGHT = frozenset(_LIGHT_TEXT.split())
 _GENERIC_TEXT = """
 option flag switch thing feature functionality support function functions method methods api class argument parameter
 setting ability capability possibility version command proc procedure subcommand cli helper custom own our built-in
-builtin basic initial new first minimal minimum module package document commit implementation
+builtin basic initial new first minimal minimum module package document commit implementation issue issues bug bugs
+problem problems regression
 """
 GENERIC = frozenset(_GENERIC_TEXT.split())
 """Nouns that name the kind of a thing, which a question and a subject may name differently or leave out."""

@@ -79,6 +79,9 @@ def _find(work: Work, description: CommitDescription) -> tuple[Finding | None, b
     single = [
         row for row in rows if len(row["parents"] or ()) < 2 and _has_numbers(row["subject"] or "", description.words)
     ]
+    target = _TARGET.search(work.inquiry.words)
+    if target is not None:
+        single = [row for row in single if _goes_to(row["subject"] or "", target["version"])]
     lines = [(row, line) for row in single if (line := SubjectLine.read(row["subject"] or "")) is not None]
     fitting = [row for row, line in lines if _says(line, description)]
     is_exact = bool(fitting)
@@ -111,6 +114,16 @@ def _find(work: Work, description: CommitDescription) -> tuple[Finding | None, b
         for other in sorted(fitting, key=lambda row: row["commit_date"])[1:]
     ]
     return (finding if not finding.notes and is_proven(finding) else None), False
+
+
+_TARGET = re.compile(r"\bto (?:version |v)?(?P<version>\d[\w.]*)", re.IGNORECASE)
+_FROM_TO = re.compile(r"\bfrom \S{1,40} to v?(?P<version>\d\S{0,40})", re.IGNORECASE)
+
+
+def _goes_to(subject: str, version: str) -> bool:
+    """Return whether a subject that names two versions has one as the second: "from 1 to 4" isn't "from 4 to 5"."""
+    match = _FROM_TO.search(subject)
+    return match is None or match["version"] == version or match["version"].startswith(f"{version.rstrip('.')}.")
 
 
 def _beginnings(word: str) -> list[str]:

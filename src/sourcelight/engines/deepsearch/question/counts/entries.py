@@ -52,7 +52,7 @@ _FORMS = (
 )
 _FORM_LINES = tuple(re.compile(rf"{form}\W*", re.IGNORECASE) for form in _FORMS)
 _PLAIN_FORM = re.compile(
-    r"(?:hand|default|us|them|it|name|design|the|a|this|that|now|people|others|each|[a-z]+ed)", re.IGNORECASE
+    r"(?:hand|default|defaults|us|them|it|name|design|the|a|this|that|now|people|others|each|[a-z]+ed)", re.IGNORECASE
 )
 
 
@@ -83,7 +83,9 @@ def _read_form(match: re.Match[str], paths: QuestionPaths) -> FactRequest | None
     file = groups["file"]
     scope = None if file is None else paths.find(file) or paths.find_named(file) or _namespace(file, paths)
     is_of_text = "noun" not in groups and not method
-    is_name = is_of_text or method or (re.search(r"[^a-z]", form) is not None and not _PLAIN_FORM.fullmatch(form))
+    is_name = (
+        is_of_text or method or (re.search(r"[^a-z]|^def\w", form) is not None and not _PLAIN_FORM.fullmatch(form))
+    )
     if not is_name or (file is not None and scope is None) or (scope is not None and not scope.is_file):
         return None
     return FactRequest(

@@ -200,7 +200,7 @@ _OF_ROLE = re.compile(
 """Files of a kind that have a directory of their own: "how many task files does the gate role have"."""
 
 
-_OF_ENDING = re.compile(r"\bmany (?:[*.]\S+|[a-z]{1,4}) files$")
+_OF_ENDING = re.compile(r"\bmany (?:[*.]\S+|(?!test |spec )[a-z]{1,4}) files$")
 """Files with an ending, which a form reads with their directory."""
 
 
