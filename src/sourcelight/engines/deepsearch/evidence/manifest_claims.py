@@ -18,6 +18,8 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
             "actions.find_action",
             "actions.find_actions", "extras.list_extra", "extras.find_in_extra", "locks.find_locked",
             "needs._list_of_system", "needs._list_internal", "needs._find_newest", "needs._find_by_purpose",
+            "needs.find_worded_package",
+            "workflows._find_environments",
         ),
     ),
     Claim(
@@ -48,6 +50,14 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         ("runtimes.find_runtime", "runtimes._find_sdk"),
     ),
     Claim(
+        ("Line … of `…` is `…`",),
+        "lines",
+        "The cited line is the only one of the build files that has all words of the question and a version; others "
+        "with these words have the same version.",
+        INSTEAD_OF_SENTENCE,
+        ("settings.find_version_line",),
+    ),
+    Claim(
         ("`…` has the matrix …",),
         "lines",
         "The cited lines of workflows have the values inside of a matrix, and not among what it excludes. No "
@@ -74,7 +84,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "the manifest at the top, or the only one that has the field.",
         INSTEAD_OF_SENTENCE,
         ("values.find_field", "licenses.find_license_text", "settings.find_base_image", "extras.list_extra",
-         "extras.find_in_extra", "extras.list_feature"),
+         "extras.find_in_extra", "extras.list_feature", "workflows.find_workflow_image"),
     ),
     Claim(
         (

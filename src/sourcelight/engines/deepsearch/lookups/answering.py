@@ -29,9 +29,9 @@ from sourcelight.engines.deepsearch.lookups.builds.answering import (
     find_package_list,
     find_required_runtime,
 )
-from sourcelight.engines.deepsearch.lookups.builds.needs import find_need
+from sourcelight.engines.deepsearch.lookups.builds.needs import find_need, find_worded_package
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
-from sourcelight.engines.deepsearch.lookups.builds.settings import find_key
+from sourcelight.engines.deepsearch.lookups.builds.settings import find_key, find_version_line
 from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
 from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
 from sourcelight.engines.deepsearch.lookups.calls.template_uses import find_template, state_template_uses
@@ -126,6 +126,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
                 finding = finding or find_described_value(work)
         if finding is None and lookup is not None and lookup.kind in _OF_NAMES and lookup.owner:
             finding = _find_in_words(lookup, work)
+        finding = finding or find_worded_package(work.without_notes()) or find_version_line(work.without_notes())
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.

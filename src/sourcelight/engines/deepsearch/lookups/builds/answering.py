@@ -28,7 +28,7 @@ from sourcelight.engines.deepsearch.lookups.builds.locks import asks_for_lock, f
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_called, is_repository
 from sourcelight.engines.deepsearch.lookups.builds.package_lines import PackageQuestion
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
-from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions
+from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions, find_workflow_image
 from sourcelight.engines.deepsearch.question.lookups import Lookup
 
 _VENDOR = re.compile(r"(?:apache|google|microsoft|spring|facebook|jetbrains|eclipse|gnu)-", re.IGNORECASE)
@@ -141,6 +141,7 @@ _ACTIONS = {"compile": "build"}
 _OF_FIELDS: Mapping[str, Callable[[Work, str], Finding | None]] = {
     "manager": lambda work, _: find_key(work, "packageManager", ""),
     "tested": find_tested_versions,
+    "workflow-image": lambda work, _: find_workflow_image(work),
     "command": lambda work, name: find_command(work, _ACTIONS.get(name.lower(), name.lower())),
     "extra": list_extra,
     "feature": list_feature,

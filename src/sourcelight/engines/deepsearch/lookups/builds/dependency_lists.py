@@ -35,6 +35,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
     requirements_rank,
 )
 
+PLUGINS = "plugin"
 _MAX_HEAD = 100
 _LUA = re.compile(r"""["']lua\b\s*[<>=~]""")
 _FUNCTIONS = r"setup\.py|build\.gradle(?:\.kts)?|build\.sbt|mix\.exs|cpanfile"
@@ -63,8 +64,8 @@ def list_dependencies(work: Work, group: str, owner: str) -> Finding | None:
     With a `group` such as ``dev``, only those that are listed for it count; with an `owner`, those of its manifests.
     """
     # One list for several repositories would be true of none of them.
-    if len({pin.repository for pin in work.inquiry.pins}) > 1:
-        return None
+    if len({pin.repository for pin in work.inquiry.pins}) > 1 or group == PLUGINS:
+        return _list_plugins(work, owner) if group == PLUGINS else None
 
     manifest_list = list_manifests(work, READ_WHOLE)
     queries = [manifest_list.query]
@@ -80,6 +81,7 @@ def list_dependencies(work: Work, group: str, owner: str) -> Finding | None:
         # A package of Emacs Lisp has no other manifest than the head of its file.
         names = [owner] if owner else sorted(work.inquiry.pins.short_names)[:1]
         partial = _list_partly_read(work, names[0], group, queries, is_top=not owner) if names else None
+        partial = partial or (_list_of_part(work, owner, queries) if owner and not group else None)
         if not selected or partial is not None:
             return partial
 
@@ -163,6 +165,30 @@ def _list_partly_read(work: Work, owner: str, group: str, queries: list[str], *,
     if not of_group:
         return None
     return _state_list(work, manifests[0], of_group, group, queries, is_least=True)
+
+
+def _list_plugins(work: Work, owner: str) -> Finding | None:
+    """Return the plugins of its build that the only manifest at the top with any lists."""
+    every = list_manifests(work, PARTLY_READ, own_first=True)
+    lists = [
+        (manifest, items)
+        for manifest in manifests_of_word(work, every.of_project, owner)
+        if (items := [item for item in manifest.requirements or () if PLUGINS in item.group.lower() and item.line])
+    ]
+    top = min((_depth(manifest) for manifest, _ in lists), default=0)
+    lists = [entry for entry in lists if _depth(entry[0]) == top]
+    return _state_list(work, *lists[0], PLUGINS, [every.query], is_least=True) if len(lists) == 1 else None
+
+
+def _list_of_part(work: Work, part: str, queries: list[str]) -> Finding | None:
+    """Return what the only manifest with a part of a name lists for it: a subspec, a system of Lisp, a subpackage."""
+    names = {normalize(part), *(normalize(f"{noun} {part}") for noun in ("subspec", "configuration", "subPackage"))}
+    lists = [
+        (manifest, items)
+        for manifest in list_manifests(work, PARTLY_READ).of_project
+        if (items := [item for item in manifest.requirements or () if normalize(item.group) in names])
+    ]
+    return _state_list(work, *lists[0], part, queries, is_least=True) if len(lists) == 1 else None
 
 
 _WITHOUT_NAME = re.compile(r"^deps\.edn$")
@@ -303,8 +329,11 @@ def _are_for_development(path: str, lines: Sequence[str], groups: Sequence[str])
 
 def _under_conditions(requirements: Sequence[Requirement]) -> str:
     """State under which conditions packages are needed, such as a marker of Python: on Windows alone."""
-    conditions = {item.name: item.condition or item.version.partition(";")[2].strip() for item in requirements}
-    conditions = {name: condition for name, condition in conditions.items() if condition}
+    texts: dict[str, list[str]] = {}
+    for item in requirements:
+        texts.setdefault(item.name, []).append(item.condition or item.version.partition(";")[2].strip())
+    # What a line without a condition lists is needed in any case.
+    conditions = {name: " or ".join(dict.fromkeys(of_name)) for name, of_name in texts.items() if all(of_name)}
     if len(conditions) > MAX_NAMED:
         return f"; {len(conditions):,} of them under a condition"
     return "".join(f"; {code(name)} under the condition {code(text)}" for name, text in conditions.items())

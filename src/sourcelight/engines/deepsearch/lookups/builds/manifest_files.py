@@ -30,6 +30,13 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
 )
 from sourcelight.engines.search import Target
 
+_FILES_OF_TOOLS = {
+    "podspec": ".podspec", "gemspec": ".gemspec", "rockspec": ".rockspec", "bazel": "MODULE.bazel",
+    "cmake": "CMakeLists.txt", "meson": "meson.build", "conan": ("conanfile.txt", "conanfile.py"),
+    "vcpkg": "vcpkg.json", "npm": "package.json", "composer": "composer.json", "maven": "pom.xml",
+    "bower": "bower.json", "nimble": ".nimble", "opam": ".opam", "cabal": ".cabal",
+}  # fmt: skip
+"""Ends of the names of manifests by what people call these, or the tool that reads them."""
 _MAX_MANIFESTS = 200
 """Manifests that are read: a monorepo has hundreds, and each is parsed."""
 _MAX_VERSION_CHARACTERS = 300
@@ -76,8 +83,8 @@ class Manifest:
         word = normalize(owner.strip("/"))
         base = self.path.rpartition("/")[2]
         names = {self.name, self.name.rpartition("/")[2], self.directory.rpartition("/")[2], self.directory, base}
-        if owner in {"podspec", "gemspec", "rockspec"}:
-            return base.endswith(f".{owner}")
+        if owner in _FILES_OF_TOOLS:
+            return base.endswith(_FILES_OF_TOOLS[owner]) or word == normalize(self.directory.rpartition("/")[2])
         return word in {normalize(name) for name in names if name} or normalize(self.path) == word
 
 

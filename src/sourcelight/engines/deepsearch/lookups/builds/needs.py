@@ -7,7 +7,7 @@ Packages of a purpose, such as tests, are known by their names, so that an answe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, Finding, Statement
@@ -33,6 +33,8 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
 )
 from sourcelight.engines.deepsearch.lookups.manifests.well_known import WELL_KNOWN
 from sourcelight.engines.deepsearch.question.lookups import Lookup
+from sourcelight.engines.deepsearch.question.lookups.package_wording import read_package_words
+from sourcelight.engines.search.ranking.terms.tokenizer import parts_of, stem
 
 _MAX_LISTED, _MAX_MANIFESTS = 12, 6
 _TRIPLE = r"(?:target )?[\w.]+-[\w.]+-{}(?:-\w+)?"
@@ -286,6 +288,56 @@ def _find_by_purpose(lookup: Lookup, work: Work) -> Finding | None:
     ]
     finding.method.append("Packages are chosen by well-known names of this purpose; others aren't listed.")
     return finding
+
+
+def find_worded_package(work: Work) -> Finding | None:
+    """Return the only package that has the words of a question, beside those of its list, its manifest or its tool."""
+    words = read_package_words(work.inquiry.words)
+    if not words or len(work.inquiry.pins) > 1 or len(words) > _MAX_WORDS:
+        return None
+
+    every = list_manifests(work, PARTLY_READ, own_first=True)
+    fits = [
+        (manifest, item)
+        for manifest in every.of_project
+        for item in _requirements(manifest)
+        if _has_words(words, manifest, item)
+    ]
+    # `vitest` rather than `@vitest/ui`, and `text-unidecode` for both of its words.
+    exact = [entry for entry in fits if normalize(entry[1].name) in {normalize(word) for word in words}]
+    fits = exact or fits
+    if len({normalize(item.name) for _, item in fits}) != 1 or len({item.version for _, item in fits} - {""}) > 1:
+        return None
+
+    fits.sort(key=lambda entry: not entry[1].version)
+    statements = list({state.text: state for state in (state_requirement(work, *entry) for entry in fits)}.values())
+    finding = Finding(statements[0], "dependency", queries=[every.query], notes=work.notes, heading="Other lists")
+    finding.details = statements[1:MAX_DETAILS]
+    finding.method.append("The package is the only one whose name and list have the words of the question.")
+    return finding
+
+
+_MAX_WORDS, _MAX_FURTHER_PARTS = 6, 2
+
+
+def _has_words(words: Sequence[str], manifest: Manifest, item: Requirement) -> bool:
+    """Return whether the name of a package has most of the words, and its list or its manifest all others."""
+    artifact = re.sub(r"/v\d+$", "", item.name).rpartition(":")[2].rpartition("/")[2]
+    parts = {part.lower() for part in parts_of(artifact)}
+    of_list = {stem(part.lower()) for part in parts_of(f"{manifest.path} {item.group} {item.condition}")}
+    of_name = [word for word in words if _is_in_name(word, item.name, parts)]
+    remaining = [word for word in words if word not in of_name]
+    covered_parts = {part.lower() for word in of_name for part in parts_of(word)}
+    if not of_name or any(not {stem(part.lower()) for part in parts_of(word)} <= of_list for word in remaining):
+        return False
+    is_whole = normalize(artifact) in {normalize(word) for word in of_name}
+    return is_whole or len(parts - covered_parts) <= _MAX_FURTHER_PARTS * (len(of_name) > 1 or len(parts) > 1)
+
+
+def _is_in_name(word: str, name: str, parts: Collection[str]) -> bool:
+    if normalize(word) in {normalize(name), normalize(name.rpartition("/")[2]), normalize(name.rpartition(":")[2])}:
+        return True
+    return {part.lower() for part in parts_of(word)} <= parts
 
 
 def _names_of(name: str) -> Iterator[str]:

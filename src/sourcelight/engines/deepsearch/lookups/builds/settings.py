@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries, make_que
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.definitions.branches import condition_text
 from sourcelight.engines.deepsearch.lookups.manifests import MAX_LINE, normalize
+from sourcelight.engines.deepsearch.question.lookups.package_wording import read_package_words
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
@@ -191,3 +192,53 @@ def find_base_image(work: Work, name: str, file: str = "") -> Finding | None:
 
     text = f"{code(path)} builds from {join_words([code(image) for image in images])}"
     return Finding(Statement(text, tuple(images.values())), "field", queries=[join_queries(queries)], notes=work.notes)
+
+
+_BUILD_LINES = (
+    r"(^|/)((GNUm|M|m)akefile|[\w.-]*Dockerfile[\w.-]*|justfile|Taskfile\.ya?ml|\.tool-versions|CMakeLists\.txt"
+    r"|[\w.-]+\.(mk|cmake|sh|nix|bazel)|\.gitlab-ci\.ya?ml|\.travis\.ya?ml|configure)$|^\.github/(workflows|actions)/"
+)
+_VERSION = re.compile(r"(?<![\w.])v?\d+(?:\.\d+)+[\w.-]*|(?<=[-_/@=])v?\d+(?:\.\d+)+[\w.-]*")
+_OF_VERSION = re.compile(r"\b(?:version|tag|release)\b", re.IGNORECASE)
+_OF_FILES = {
+    "ci": ".github/workflows/", "workflow": ".github/workflows/", "workflows": ".github/workflows/",
+    "action": ".github/", "makefile": "makefile", "make": "makefile", "dockerfile": "dockerfile",
+    "docker": "dockerfile", "image": "dockerfile", "cmake": "cmake", "script": ".sh", "nix": ".nix", "bazel": ".bazel",
+}  # fmt: skip
+"""Words of questions for kinds of files, and a part of their paths."""
+_MAX_LINE_SHOWN = 140
+
+
+def find_version_line(work: Work) -> Finding | None:
+    """Return the only line of build files that has all words of a question for a version, and a version."""
+    words = list(read_package_words(work.inquiry.words)) if _OF_VERSION.search(work.inquiry.words) else []
+    parts = [_OF_FILES[word] for word in words if word in _OF_FILES]
+    words = [word for word in words if word not in _OF_FILES]
+    if not words or len(max(words, key=len)) < _MIN_WORD or len(work.inquiry.pins) > 1:
+        return None
+
+    pattern = escape_regexp(max(words, key=len))
+    queries = make_queries(work, f"case:no type:file file:{quote_value(_BUILD_LINES)} /{pattern}/")
+    expressions = [re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE) for word in words]
+    rows = []
+    for row in run_searches(work, queries)[:_MAX_ROWS]:
+        line, path = (row["line"] or "")[:MAX_LINE], row["path"] or ""
+        is_asked = all(expression.search(line) for expression in expressions) and all(
+            part in path.lower() for part in parts
+        )
+        # The version of an action isn't that of the program in its name.
+        is_other = re.match(r"\s*(?:#|//|(?:-\s+)?uses\s*:)", line) is not None
+        if is_asked and not is_other and _VERSION.search(line) and rank_of(path).is_of_project:
+            rows.append(row)
+
+    versions = {match[0] for row in rows for match in _VERSION.finditer((row["line"] or "")[:MAX_LINE])}
+    evidence = row_evidence(work, rows[0], "read", 1.0) if len(versions) == 1 else None
+    if evidence is None:
+        return None
+    line = " ".join((rows[0]["line"] or "").split())
+    line = line if len(line) <= _MAX_LINE_SHOWN else f"{line[:_MAX_LINE_SHOWN]}…"
+    text = f"Line {rows[0]['line_number']:,} of {code(rows[0]['path'])} is {code(line)}"
+    return Finding(Statement(text, (evidence,)), "configured", queries=[join_queries(queries)], notes=work.notes)
+
+
+_MIN_WORD = 4

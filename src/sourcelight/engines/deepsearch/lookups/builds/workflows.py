@@ -23,7 +23,7 @@ _KEYS = {
     "golang": "go", "nodejs": "node", "node.js": "node", ".net": "dotnet", "c#": "dotnet", "jdk": "java",
     "operating systems": "os", "operating system": "os", "oses": "os", "platforms": "os", "platform": "os",
 }  # fmt: skip
-_FURTHER_KEYS = {"java": "jdk", "python": "py", "rust": "toolchain", "dotnet": "sdk"}
+_FURTHER_KEYS = {"java": "jdk", "neovim": "nvim", "python": "py", "rust": "toolchain", "dotnet": "sdk"}
 MAX_FILES, MAX_LINES = 30, 2_000
 _MAX_VALUES, _MAX_NAMED = 24, 3
 _OF_TESTS = re.compile(r"test|ci|build|check|main", re.IGNORECASE)
@@ -43,6 +43,8 @@ def find_tested_versions(work: Work, name: str) -> Finding | None:
 
     A list that an expression makes while the workflow runs can't be read, so nothing is stated of its file.
     """
+    if re.search(r"\btox\b", work.inquiry.question, re.IGNORECASE) is not None:
+        return _find_environments(work)
     key = _KEYS.get(name.lower(), name.lower())
     keys = [re.escape(word) for word in (key, _FURTHER_KEYS.get(key, "")) if word]
     key_pattern = rf"(?:{'|'.join(keys)})(?:[_-]?versions?|s)?"
@@ -147,3 +149,63 @@ def _list_below(lines: Sequence[str], number: int) -> tuple[str, int]:
 
 def _bare(text: str) -> str:
     return text.strip().strip("\"'").strip()
+
+
+_ENVIRONMENTS = re.compile(r"\s*env_?list\s*=\s*(?P<rest>.*)$")
+_IMAGE = re.compile(
+    r"(?P<indent>\s*)(?:-\s+)?(?P<key>container|image)\s*:\s*[\"']?(?P<image>[^\s\"'#{\[][^\"'#]*?)[\"']?\s*(?:#.*)?$"
+)
+
+
+def _find_environments(work: Work) -> Finding | None:
+    """Return the environments that the only configuration of tox lists, as it writes them."""
+    queries = make_queries(work, f"type:path file:{quote_value('(^|/)tox.ini$')}")
+    rows = [row for row in run_searches(work, queries) if row["path"]]
+    target = work.inquiry.pins.of(rows[0]["repository"]) if len(rows) == 1 else None
+    lines = work.texts.lines(target, rows[0]["path"])[:MAX_LINES] if target is not None else []
+    heads = [(number, head) for number, line in enumerate(lines, 1) if (head := _ENVIRONMENTS.match(line[:MAX_LINE]))]
+    if len(heads) != 1 or target is None:
+        return None
+
+    number, head = heads[0]
+    numbers, text = [number], head["rest"]
+    while numbers[-1] < len(lines) and re.match(r"\s+\S", lines[numbers[-1]]):
+        text += f", {lines[numbers[-1]][:MAX_LINE].strip()}"
+        numbers.append(numbers[-1] + 1)
+
+    # A comma inside of braces is one of alternatives: `py{39,310}-django`.
+    names = [name.strip() for name in re.split(r",(?![^{}]*\})", re.sub(r"\s#[^,]*", "", text)) if name.strip()]
+    if not names or len(names) > _MAX_VALUES:
+        return None
+    path = rows[0]["path"]
+    proofs = join_evidence([work.texts.read_line(target, path, item) for item in numbers])
+    text = f"{code(path)} lists {join_words([code(name) for name in names])} as its environments"
+    return Finding(Statement(text, proofs), "configured", queries=[join_queries(queries)], notes=work.notes)
+
+
+def find_workflow_image(work: Work) -> Finding | None:
+    """Return the images of containers that jobs of workflows run in; None for too many. Services have others."""
+    queries = make_queries(work, f"type:path file:{quote_value(WORKFLOWS)}")
+    images: dict[tuple[str, str], FileEvidence] = {}
+    for row in run_searches(work, queries)[:MAX_FILES]:
+        target = work.inquiry.pins.of(row["repository"])
+        lines = work.texts.lines(target, row["path"])[:MAX_LINES] if target is not None and row["path"] else []
+        services = -1
+        for number, line in enumerate(lines, 1):
+            indent = len(line) - len(line.lstrip())
+            services = -1 if line.strip() and indent <= services else services
+            if re.match(r"\s*services\s*:\s*$", line) is not None:
+                services = indent
+            match = _IMAGE.match(line[:MAX_LINE]) if services < 0 else None
+            if match is not None and target is not None:
+                key = row["path"], match["image"]
+                images.setdefault(key, work.texts.read_line(target, row["path"], number))
+
+    paths = dict.fromkeys(path for path, _ in images)
+    if not images or len(images) > _MAX_NAMED or len(work.inquiry.pins) > 1:
+        return None
+    by_path = {path: join_words([code(image) for other, image in images if other == path]) for path in paths}
+    parts = [f"{code(path)} gives {names} as the container image" for path, names in by_path.items()]
+    return Finding(
+        Statement("; ".join(parts), tuple(images.values())), "field", queries=[join_queries(queries)], notes=work.notes
+    )

@@ -70,6 +70,7 @@ _FORMATS: Mapping[str, _LockFormat] = {
     ),
     r"gradle\.lockfile": _LockFormat(r"(?P<name>(?:[\w.-]+:)?NAME):(?P<version>[^=\s]{1,60})="),
     r"rebar\.lock": _LockFormat(r"\s*[\[{]*\{?<<\"(?P<name>NAME)\">>,\{pkg,<<\"\w+\">>,<<\"(?P<version>[^\"]+)\">>"),
+    r"shard\.lock": _LockFormat(r"  (?P<name>NAME):\s*$", r"    version:\s+\"?(?P<version>[^\"\s]+)", 4),
     r"bun\.lock": _LockFormat(r"\s*\"(?P<name>NAME)\": \[\"[^\"]{0,100}@(?P<version>\d[^\"]{0,60})\""),
 }
 _BY_NAME = tuple((re.compile(rf"(?:^|/)(?:{name})$"), lock) for name, lock in _FORMATS.items())

@@ -288,6 +288,59 @@ def _cask(lines: Sequence[str]) -> Iterator[Requirement]:
             yield Requirement(entry["name"], entry["version"] or "", group, number)
 
 
+_ASD_SYSTEM = re.compile(r"\s*\((?:asdf:|uiop:)?defsystem\s+[\"':#|]{0,3}(?P<name>[\w.+/-]+)", re.IGNORECASE)
+_ASD_ENTRY = re.compile(
+    r"(?<![\w-])(?::feature\s+(?:\([^()]{0,60}\)|:\S+)\s+)?[:\"#|]{1,2}(?P<name>[a-z][\w.+/-]*)", re.IGNORECASE
+)
+
+
+def _asd(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield what the systems of ASDF depend on; all but the first system have their name as their list."""
+    system, first, depth = "", "", 0
+    for number, line in enumerate(lines, 1):
+        text = re.sub(r";.*$", "", line[:MAX_LINE])
+        if (head := _ASD_SYSTEM.match(text)) is not None:
+            system = head["name"].lower()
+            first, depth = first or system, 0
+        if not depth and (start := re.search(r":(?:weakly-)?depends-on\s*\(", text)) is not None:
+            text, depth = text[start.end() :], 1
+        elif not depth:
+            continue
+
+        end = next((index for index, level in enumerate(_levels(text, depth)) if not level), len(text))
+        for entry in _ASD_ENTRY.finditer(text[:end]):
+            yield Requirement(entry["name"], "", "" if system == first else system, number)
+        depth = 0 if end < len(text) else ([depth, *_levels(text, depth)])[-1]
+
+
+def _levels(text: str, depth: int) -> list[int]:
+    """Return how many brackets are open behind each character of a text that begins inside of some."""
+    levels = []
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        levels.append(depth)
+    return levels
+
+
+def _yaml_table(*names: str) -> Callable[[Sequence[str]], Iterator[Requirement]]:
+    """Make a reader of YAML whose keys at the top have packages with their versions below them, at any depth."""
+    entry_form = re.compile(
+        r"\s+[\"']?(?P<name>@?[A-Za-z][\w./-]*)[\"']?\s*:\s*[\"']?(?P<version>[^\s\"'#{\[][^\"'#]*)"
+    )
+
+    def read(lines: Sequence[str]) -> Iterator[Requirement]:
+        is_inside = False
+        for number, line in enumerate(lines, 1):
+            text = line[:MAX_LINE]
+            head = re.match(r"([A-Za-z]\w*)\s*:", text)
+            is_inside = head[1] in names if head is not None else is_inside
+            entry = entry_form.match(text) if is_inside and head is None else None
+            if entry is not None:
+                yield Requirement(entry["name"], entry["version"].strip(), "" if len(names) == 1 else "catalog", number)
+
+    return read
+
+
 TOOL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement]]]] = (
     (r"^dub\.sdl$", _dub_sdl),
     (r"^dub\.json$", _dub_json),
@@ -307,11 +360,14 @@ TOOL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement
     (r"^stack\.yaml$", _stack),
     (r"\.el$", _emacs),
     (r"^Cask$", _cask),
+    (r"\.asd$", _asd),
+    (r"^galaxy\.ya?ml$", _yaml_table("dependencies")),
+    (r"^pnpm-workspace\.ya?ml$", _yaml_table("catalog", "catalogs")),
 )
 """Readers by the name of a file."""
 TOOL_FILES = (
     r"dub\.(sdl|json)|(fpm|gleam)\.toml|bower\.json|haxelib\.json|configure\.(ac|in)|dist\.ini|[\w.-]+\.psd1"
     r"|[\w.-]*(build|install|setup|bootstrap|psake|depend)[\w.-]*\.ps1|debian/control|tox\.ini"
-    r"|Cask|\.pre-commit-config\.ya?ml|(docker-)?compose[\w.-]*\.ya?ml|stack\.yaml|project/[\w.-]+\.sbt"
+    r"|Cask|[\w.-]+\.asd|galaxy\.ya?ml|pnpm-workspace\.ya?ml|\.pre-commit-config\.ya?ml|(docker-)?compose[\w.-]*\.ya?ml|stack\.yaml|project/[\w.-]+\.sbt"
 )
 """Regular expression for their paths."""

@@ -151,6 +151,16 @@ IMAGE_FORMS = (
         """
     ),
 )
+WORKFLOW_IMAGE_FORMS = (
+    # "Which docker image do the CI tests run in?"
+    make_form(
+        r"""
+        (?:(?:in|on)\s+)?(?:which|what)\s+(?:docker\s+|container\s+)?(?:images?|containers?)\s+(?:does|do|is|are)\s+
+        (?:the\s+|our\s+|its\s+)?(?:(?:unit\s+|ci\s+|github\s+)?(?:ci|tests?|jobs?|builds?|workflows?|pipelines?|actions)\s+){1,3}
+        (?:(?:run|runs|use|uses|executed|in|inside|on|with|by|ci)\s*)+
+        """
+    ),
+)
 
 _CI = allow_words("test tests tested run runs use uses in by on with against the ci matrix github actions workflows?")
 TESTED_FORMS = (

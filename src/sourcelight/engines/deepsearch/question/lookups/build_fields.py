@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.question.lookups.build_commands import (
     SCRIPT_LIST_FORMS,
     TARGET_FORMS,
     TESTED_FORMS,
+    WORKFLOW_IMAGE_FORMS,
 )
 from sourcelight.engines.deepsearch.question.lookups.build_grammar import (
     LIST_OF,
@@ -123,6 +124,13 @@ _PLATFORM = (
         {allow_words("support require need")}
         """
     ),
+    # "What is the iOS version in the podspec?", which a deployment target has become
+    make_form(
+        rf"""
+        (?:what|which)\s+is\s+(?:the\s+)?{_APPLE}\s+version
+        (?:\s+(?:of|in|for)\s+(?:the\s+)?(?:podspec|package|package\.swift|pod|library))?
+        """
+    ),
     # "Which iOS version does it support?", "what version of macOS is required"
     make_form(
         rf"""
@@ -208,6 +216,7 @@ FIELDS: Sequence[tuple[str, Sequence[re.Pattern[str]]]] = (
     ("scripts", SCRIPT_LIST_FORMS),
     ("target", TARGET_FORMS),
     ("binaries", BINARY_FORMS),
+    ("workflow-image", WORKFLOW_IMAGE_FORMS),
     ("image", IMAGE_FORMS),
     ("tested", TESTED_FORMS),
     ("command", COMMAND_FORMS),

@@ -43,7 +43,7 @@ VERB = (
     r"|allow(?:s|ed)?|support(?:s|ed)?|pin(?:s|ned)?(?:\s+to)?|lock(?:s|ed)?(?:\s+to)?"
     r"|list(?:s|ed)?|want(?:s|ed)?|declare[sd]?|specif(?:y|ies|ied)|accept(?:s|ed)?|expect(?:s|ed)?|install(?:s|ed)?"
     r"|build(?:s)?\s+(?:with|against|on)|test(?:s|ed)?\s+with"
-    r"|imports?|imported|suggests?|suggested"
+    r"|imports?|imported|suggests?|suggested|referenc(?:es?|ed)"
     r"|work(?:s)?\s+with|run(?:s)?\s+(?:on|with)|pull(?:s|ed)?\s+in"
     r"|set(?:s)?|have|has|permit(?:s|ted)?|target(?:s|ed)?)"
 )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.question.lookups.build_grammar import NAME, RUNTIME
-from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_purpose
+from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_plugin_owner, read_purpose
 
 _MAX_WORDS = 24
 _THINGS_TEXT = """
@@ -56,27 +56,12 @@ building built compile compiles compiled link links linked run runs running work
 included ship ships rest sit sits expect expects upon top against import imports insist insists accept accepts allow
 allows allowed support supports supported permit permits permitted fetch fetches fetched carry carries take takes ask
 asks download downloads get
-targeted written come comes make
+targeted reference references referenced say says said claim claims promise promises written come comes make
 making get pin pins pinned lock locks locked fixed insisted tested specify specifies call calls resolve resolves
 """
 _VERBS = frozenset(_VERBS_TEXT.split())
-_NEED_VERBS = frozenset(
-    [
-        "need",
-        "needs",
-        "needed",
-        "require",
-        "requires",
-        "required",
-        "depend",
-        "depends",
-        "install",
-        "installed",
-        "rely",
-        "pull",
-        "add",
-    ]
-)
+_NEED_VERBS_TEXT = "need needs needed require requires required depend depends install installed rely pull add"
+_NEED_VERBS = frozenset(_NEED_VERBS_TEXT.split())
 _AUXILIARIES = frozenset(
     ["is", "are", "does", "do", "did", "must", "should", "will", "would", "can", "have", "has", "get", "gets", "only"]
 )
@@ -114,23 +99,31 @@ _WITHOUT_OTHERS = re.compile(
     re.IGNORECASE,
 )
 """The end of "what does it depend on (not dev)": lists for other work are named apart anyway."""
+_ASIDES = re.compile(
+    r"\b(?:no matter what|these days|right now|at the moment|out of the box|for sure|officially|formally)\b",
+    re.IGNORECASE,
+)
 _ONE_WORD = (
     (_COMPARED, ""),
     (_WITHOUT_OTHERS, ""),
     (re.compile(r"\bpull requests?\b", re.IGNORECASE), "pull-requests"),
     (re.compile(r"\brun[ -]time\b", re.IGNORECASE), "runtime"),
     (re.compile(r"\bthird[ -]party\b", re.IGNORECASE), "third-party"),
-    (re.compile(r"\bbuild time\b", re.IGNORECASE), "build-time"),
-    (re.compile(r"\bcompile time\b", re.IGNORECASE), "compile-time"),
-    (re.compile(r"\bin order to\b", re.IGNORECASE), "to"),
-    (re.compile(r"\b(?:at (?:the )?(?:very )?(?:least|minimum)|minimally|as a minimum)\b", re.IGNORECASE), ""),
+    (re.compile(r"\b(build|compile) time\b", re.IGNORECASE), r"\1-time"),
+    # "Which collections does galaxy.yml depend on": what some managers call their packages.
     (
         re.compile(
-            r"\b(?:no matter what|these days|right now|at the moment|out of the box|for sure|officially|formally)\b",
+            r"^(which|what) (?:other )?(?:systems|collections|roles|subspecs|pods|ports) "
+            r"(?=(?:does|do|is|are) .{1,80}\b(?:depend|rely|require|need|pull)\w*\b)",
             re.IGNORECASE,
         ),
-        "",
+        r"\1 dependencies ",
     ),
+    (re.compile(r"\b(?:flavou?r|variant) of the \w+\b", re.IGNORECASE), "package"),
+    (re.compile(r"\b(?P<name>[\w/-]+) subspec\b(?: (?:in|of) the podspec)?", re.IGNORECASE), r"\g<name>"),
+    (re.compile(r"\bin order to\b", re.IGNORECASE), "to"),
+    (re.compile(r"\b(?:at (?:the )?(?:very )?(?:least|minimum)|minimally|as a minimum)\b", re.IGNORECASE), ""),
+    (_ASIDES, ""),
 )
 _WITHOUT_QUESTION = re.compile(
     r"^(?=(?:the )?(?:oldest|newest|lowest|minimum|earliest|latest|min) )(?:the )?", re.IGNORECASE
@@ -219,12 +212,8 @@ class _Words:
 
 def read_need(words: str) -> NeedQuestion | None:
     """Read an everyday question about what is needed; None for another one."""
-    if (match := _POSSESSIVE.match(words)) is not None:
-        return NeedQuestion("version", match["name"], match["owner"])
-
-    if (match := _HAS_ANY.fullmatch(words) or _OF_PACKAGE.fullmatch(words)) is not None:
-        return NeedQuestion("list", "", match.groupdict().get("owner") or "")
-
+    if (whole := _read_whole(words)) is not None:
+        return whole
     for pattern, replacement in _ONE_WORD:
         words = pattern.sub(replacement, words)
 
@@ -248,6 +237,38 @@ def read_need(words: str) -> NeedQuestion | None:
         tokens = tokens[2:]
 
     return _read_list(tokens, is_internal=is_internal) or (None if is_internal else _read_version(tokens))
+
+
+def _read_whole(words: str) -> NeedQuestion | None:
+    """Read a question of one of the forms that have all of their words."""
+    if (match := _POSSESSIVE.match(words)) is not None:
+        return NeedQuestion("version", match["name"], match["owner"])
+    if (match := _HAS_ANY.fullmatch(words) or _OF_PACKAGE.fullmatch(words)) is not None:
+        return NeedQuestion("list", "", match.groupdict().get("owner") or "")
+    if (owner := read_plugin_owner(words)) is not None:
+        return NeedQuestion("list", "", "" if owner.lower() in _GRAMMAR | _SUBJECT_NOUNS else owner, "plugin")
+    return None
+
+
+_OF_PACKAGES = re.compile(
+    r"^(?:and )?(?:(?:at|in|with|on|from) )?(?:which|what|whats|the|min\w*|oldest)\b.*\b(?:versions?|releases?|ranges?"
+    r"|constraints?|depend(?:s|ency|encies)?|deps?|requires?|required|requirement|pins?|pinned|package|library|crate|gem|jar"
+    r"|bound|catalog|lock(?:ed)?|references?d?|we need|tag)\b",
+    re.IGNORECASE,
+)
+_NO_CONTENT_TEXT = (
+    "which what whats list tag catalog pinned pins number set exact given checked check file please we're upon"
+)
+_NO_CONTENT = _GRAMMAR | _SUBJECT_NOUNS | _QUALIFIERS | _THINGS | _ONE_THING | _VERBS | _VERSION_WORDS | _AUXILIARIES
+_NO_CONTENT |= _EXTREMES.keys() | set(_NO_CONTENT_TEXT.split())
+
+
+def read_package_words(words: str) -> tuple[str, ...]:
+    """Return the words of a question about packages that may name one, its list or its manifest; empty for another."""
+    if _OF_PACKAGES.match(words) is None or len(words.split()) > _MAX_WORDS:
+        return ()
+    tokens = [token.strip(",.?!`\"'“”()").removesuffix("'s").lower() for token in words.split()]
+    return tuple(dict.fromkeys(token for token in tokens if len(token) > 1 and token not in _NO_CONTENT))
 
 
 def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | None:
@@ -344,16 +365,14 @@ def _read_version(tokens: Sequence[str]) -> NeedQuestion | None:
     return _of_name(match["name"], read, extreme)
 
 
+_TAKEN = _EXTREMES.keys() | {"supported", "required", "recent", "most"}
+
+
 def _take_extreme(tokens: Sequence[str]) -> tuple[str, list[str]]:
     """Return which end of a range a question asks for, ``min`` or ``max``, and its words from the name on."""
     extreme = ""
     index = 0
-    while index < len(tokens) and tokens[index].lower() in _EXTREMES.keys() | {
-        "supported",
-        "required",
-        "recent",
-        "most",
-    }:
+    while index < len(tokens) and tokens[index].lower() in _TAKEN:
         extreme = _EXTREMES.get(tokens[index].lower(), extreme)
         index += 1
 

@@ -65,7 +65,12 @@ _TOO_GENERAL = frozenset(["package", "packages", "dependency", "libs", "librarie
 def read_purpose(words: str) -> str:
     """Return the purpose of the package that a question asks for, such as ``test``; empty for another question."""
     text = re.sub(r"\b(unit|command|type)[ -](tests?|line|check\w+)\b", r"\1-\2", words, flags=re.IGNORECASE)
-    text = re.sub(r",? (?:and|at|in) (?:at )?(?:which|what) version(?: of it)?$", "", text, flags=re.IGNORECASE)
+    text = re.sub(
+        r",? (?:and|at|in) (?:at )?(?:which|what) (?:version|tag|release|range)s?(?: of it)?$",
+        "",
+        text,
+        flags=re.IGNORECASE,
+    )
     tokens = [token.strip(",").lower() for token in text.split()]
     if not 2 < len(tokens) <= _MAX_WORDS or tokens[0] not in {"which", "what"}:
         return ""
@@ -82,11 +87,26 @@ def read_purpose(words: str) -> str:
     return fitting[0] if len(fitting) == 1 and (has_noun or has_use) else ""
 
 
+_OF_PLUGINS = re.compile(
+    r"(?:which|what) (?:leiningen|lein|gradle|maven|sbt|rebar3?|build|mill|version catalog) plugins "
+    r"(?:(?:does|do|are|is) ){1,2}(?:the |our |its |this )?(?P<owner>[\w./-]{1,80}?)? ?"
+    r"(?:build |project )?(?:use|used|declared?|applied|apply|list|listed|need|needed|have|has|pull in|there|require)s?"
+    r"(?: (?:by|in) .{1,60})?",
+    re.IGNORECASE,
+)
+
+
+def read_plugin_owner(words: str) -> str | None:
+    """Return whose plugins of a build a question asks for, empty for the project's; None for another question."""
+    match = _OF_PLUGINS.fullmatch(words)
+    return None if match is None else match["owner"] or ""
+
+
 _TESTED = re.compile(
     r"^(?P<on>(?:on|in|against|under|with|for|across) )?(?:how many|which|what) (?:different )?(?:versions? of )?"
     r"(?P<name>[\w.+#-]{1,30}|operating systems?)(?P<noun> (?:versions?|releases?|images?|flavou?rs))? "
     r"(?:(?:does|do|are|is|will|has|the|our|its|we|they|it|unit|integration|molecule|all|being) ){1,4}"
-    r"(?P<subject>ci|tests?|tested|run|build|built|workflows?|pipelines?)(?P<rest>(?: [\w-]+){0,6})$",
+    r"(?P<subject>ci|tox|tests?|tested|run|build|built|workflows?|pipelines?)(?P<rest>(?: [\w-]+){0,6})$",
     re.IGNORECASE,
 )
 """A matrix in other words: "on how many Go versions do we run CI", "which Java versions does CI run on"."""
@@ -96,10 +116,10 @@ def read_tested(words: str) -> str:
     """Return what a matrix of workflows has several of, such as ``go`` or ``os``; empty for another question."""
     match = _TESTED.match(words)
     text = "" if match is None else f"{match['subject']}{match['rest']}".lower()
-    if match is None or re.search(r"\b(?:ci|tests?|tested|workflows?|pipelines?)\b", text) is None:
+    if match is None or re.search(r"\b(?:ci|tox|tests?|tested|workflows?|pipelines?)\b", text) is None:
         return ""
     # Without a preposition, "which rspec do the tests use" asks for a version.
-    has_versions = (match["noun"] or "").endswith("s") and re.search(r"\bci\b", text) is not None
+    has_versions = (match["noun"] or "").endswith("s") and re.search(r"\b(?:ci|tox)\b", text) is not None
     if not match["on"] and not (has_versions or re.search(r" (?:on|against|under)$", text)):
         return ""
     return re.sub(r"(?<=[A-Za-z]{2})s$", "", match["name"].lower().removesuffix(" "))
