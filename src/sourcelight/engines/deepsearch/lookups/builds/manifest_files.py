@@ -7,7 +7,7 @@ question may then name a package, a directory or the repository (`select_manifes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,7 +30,7 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
 )
 from sourcelight.engines.search import Target
 
-_FILES_OF_TOOLS = {
+_FILES_OF_TOOLS: Mapping[str, str | tuple[str, ...]] = {
     "podspec": ".podspec", "gemspec": ".gemspec", "rockspec": ".rockspec", "bazel": "MODULE.bazel",
     "cmake": "CMakeLists.txt", "meson": "meson.build", "conan": ("conanfile.txt", "conanfile.py"),
     "vcpkg": "vcpkg.json", "npm": "package.json", "composer": "composer.json", "maven": "pom.xml",

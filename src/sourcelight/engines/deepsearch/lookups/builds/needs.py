@@ -7,7 +7,7 @@ Packages of a purpose, such as tests, are known by their names, so that an answe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sourcelight.core.markup import code, join_words
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, Finding, Statement
@@ -334,7 +334,7 @@ def _has_words(words: Sequence[str], manifest: Manifest, item: Requirement) -> b
     return is_whole or len(parts - covered_parts) <= _MAX_FURTHER_PARTS * (len(of_name) > 1 or len(parts) > 1)
 
 
-def _is_in_name(word: str, name: str, parts: Collection[str]) -> bool:
+def _is_in_name(word: str, name: str, parts: set[str]) -> bool:
     if normalize(word) in {normalize(name), normalize(name.rpartition("/")[2]), normalize(name.rpartition(":")[2])}:
         return True
     return {part.lower() for part in parts_of(word)} <= parts

@@ -108,8 +108,7 @@ _ONE_WORD = (
     (_WITHOUT_OTHERS, ""),
     (re.compile(r"\bpull requests?\b", re.IGNORECASE), "pull-requests"),
     (re.compile(r"\brun[ -]time\b", re.IGNORECASE), "runtime"),
-    (re.compile(r"\bthird[ -]party\b", re.IGNORECASE), "third-party"),
-    (re.compile(r"\b(build|compile) time\b", re.IGNORECASE), r"\1-time"),
+    (re.compile(r"\b(build|compile|third) (time|party)\b", re.IGNORECASE), r"\1-\2"),
     # "Which collections does galaxy.yml depend on": what some managers call their packages.
     (
         re.compile(
@@ -222,8 +221,7 @@ def read_need(words: str) -> NeedQuestion | None:
 
     words = _AS_DECLARED.sub("", _WITHOUT_QUESTION.sub("which ", words))
     is_internal = _OF_PROJECT.search(words) is not None
-    tokens = [token.strip(",`\"'“”") for token in _OF_PROJECT.sub(" ", words).split()]
-    tokens = [token for token in tokens if token]
+    tokens = [token for text in _OF_PROJECT.sub(" ", words).split() if (token := text.strip(",`\"'“”"))]
     is_many = [token.lower() for token in tokens[:2]] == ["how", "many"]
     if not 2 < len(tokens) <= _MAX_WORDS or not (is_many or tokens[0].lower() in {"which", "what"}):
         return None
