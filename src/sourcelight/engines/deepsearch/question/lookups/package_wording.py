@@ -211,8 +211,8 @@ class _Words:
 
 def read_need(words: str) -> NeedQuestion | None:
     """Read an everyday question about what is needed; None for another one."""
-    if (whole := _read_whole(words)) is not None:
-        return whole
+    if (need := _read_whole(words)) is not None:
+        return need
     for pattern, replacement in _ONE_WORD:
         words = pattern.sub(replacement, words)
 

@@ -152,6 +152,23 @@ _OF_DEFAULT = re.compile(rf"\bdefaults?\b|\b{_UNGIVEN}|\bout of the box\b", re.I
 _TRUTH = "(?:set|on|off|enabled|disabled|true|false)"
 _UNITS = "(?:(?:milli|micro)?seconds|minutes|hours|days|bytes|bits|characters)"
 _IS_WHAT = r"(?: value| ?(?:-+|:|,) what(?: is|'s|s) (?:it|that|its value)(?: set to)?| is(?: set to)? what)"
+_NO_OTHER = (
+    r"(?!.*\b(?:uses?|used|using|functions?|methods?|returns?|call\w*|default|subclass\w*|tests?|who|when|where|why"
+    r"|depend\w*|commits?|defined|declared|number of|types?|differences?|than|before|after|ago|was|were)\b)"
+)
+"""No word of a question for something else than the value of a name."""
+_WORDS = r"(?:[\w/-]{1,30} )"
+_HEAD = (
+    r"(?!(?:purpose|meaning|role|reason|effect|point|class(?:es)?|structs?|files?|lines?|modules?|scope|visibility|signature"
+    r"|definition|location|members?|parameters?|arguments?|history|author|parent|base|documentation|of|in|for|with|by"
+    r"|to|elements|entries|name|is|are|does|do) )[\w/-]{1,30} "
+)
+"""The noun of what a question asks for, which may be the value of a name."""
+_HOLDS = (
+    r"(?:holds?|contains?|ha(?:ve|s)|gives?|stands?(?: for)?|represents?|refers? to|points? to|equals?|set to"
+    r"|specif(?:y|ies)|carr(?:y|ies)|stores?|amounts? to)"
+)
+_ASKS_NOUN = rf"{_NO_OTHER}(?:what|which) (?:{_WORDS}{{0,5}}{_HEAD})?"
 _NAMED_ALONE = (
     # "MAX_SIZE value", "MAX_SIZE - what is it?", "MAX_SIZE is what?", "MAX_SIZE in the reader".
     _rewriting(rf"{_THIS}{_IS_WHAT}", _SET_TO),
@@ -162,6 +179,24 @@ _NAMED_ALONE = (
     _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? by default (?:in|inside|for|of) {_PLACE}", _DEFAULT_IN),
     _rewriting(rf"(?:is|are) {_THIS} {_TRUTH}(?: or {_TRUTH})? {_UNGIVEN}", _DEFAULT_OF),
     _rewriting(rf"{_THIS} by default", _DEFAULT_OF),
+    # "What is the line ending constant CRLF_MARK?", "which separator does LIST_SEP hold?", "how long is RETRY_WAIT?".
+    _rewriting(
+        rf"{_NO_OTHER}(?:what|which)(?: is|'s|s| are)? {_WORDS}{{0,6}}{_HEAD}(?P<name>{_MARKED})"
+        r"(?: constant| variable| macro| setting)?(?: set to| equal to)?",
+        _SET_TO,
+    ),
+    _rewriting(
+        rf"{_ASKS_NOUN}(?:does|do|is|are) (?:the )?(?P<name>{_MARKED}) {_HOLDS}",
+        _SET_TO,
+    ),
+    _rewriting(rf"how \w{{1,12}} {_WORDS}{{0,3}}(?:is|are) (?:the )?(?P<name>{_MARKED})(?: set to)?", _SET_TO),
+    _rewriting(
+        rf"{_ASKS_NOUN}(?:is|are) (?:stored|kept|held|set|hidden|given|behind|in)"
+        rf" (?:(?:in|by|as|under|behind|inside) )?(?:the )?(?P<name>{_MARKED})(?: constant| variable| macro| setting)?",
+        _SET_TO,
+    ),
+    _rewriting(rf"to (?:what|which value) is {_THIS} set", _SET_TO),
+    _rewriting(rf"(?:give me|i need|show me|what(?: is|'s|s)) (?:the value of )?{_THIS}(?:'s value)?", _SET_TO),
     # "What is --port when it's not given?", "if I don't pass --port, what's used?".
     _rewriting(
         rf"what(?: is|'s|s) {_THIS} (?:{_UNGIVEN}|(?:when|if) (?:it|that|one)(?: is|'s|s) (?:not|n't) \w{{1,20}})",
