@@ -23,6 +23,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "cmd/main.go": 'package main\n\nfunc main() {\n\tflag.Bool("steam", true, "bake with steam")\n}\n',
             "lib/oven.clj": "(ns oven)\n(def ^:dynamic *heat-mode* :fan)\n",
             "lib/oven.el": '(defconst oven--least-heat "2.25")\n',
+            "src/Rack.php": "<?php\nclass Rack {\n    protected $safeTrays = array(\n"
+            + "".join(f"        'tray{number}',\n" for number in range(15))
+            + "    );\n    const version = '1.8.0';\n}\n",
             "config": "OVEN_PREFIX=/usr/bread\n",
             "Makefile": "include config\n\ninstall:\n\tcp oven $(OVEN_PREFIX)\n",
         }
@@ -37,6 +40,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("CRUST_LIMIT - what is it?", "`40`"),
         ("what's CRUST_LIMIT at the moment", "`40`"),
         ("What does CRUST_LIMIT stand for?", "`40`"),
+        ("What is safeTrays set to?", "`array( 'tray0', 'tray1', "),
+        ("What is the value of the version constant in oven?", "`version` is set to `'1.8.0'`"),
         ("CRUST_LIMIT in the bake code", "`40`"),
         ("What is the upper crust line CRUST_LIMIT?", "`40`"),
         ("Which limit does CRUST_LIMIT hold?", "`40`"),

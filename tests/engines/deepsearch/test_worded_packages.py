@@ -97,6 +97,24 @@ def test_hostile_lines_of_new_formats_end(path: str, part: str) -> None:
     assert isinstance(read_requirements(path, [start, part * 20_000, *[part] * 2_000]), list)
 
 
+def test_a_version_may_be_a_constant_of_code(tmp_path: Path) -> None:
+    files: dict[str | bytes, str | bytes | None] = {
+        "loom.gemspec": "Gem::Specification.new do |s|\n  s.name = 'loom'\n  s.version = Loom::VERSION\n"
+        "  s.add_dependency 'loom-rules', '0.2.7'\nend\n",
+        "lib/loom/version.rb": 'module Loom\n  VERSION = "3.2.0".freeze\nend\n',
+        ".github/workflows/ci.yml": "jobs:\n  a:\n    steps:\n      - with:\n          java-version: '8'\n",
+        "main.tf": 'terraform {\n  required_version = ">= 0.13"\n}\n',
+    }
+    RepositoryBuilder(tmp_path / "loom").commit(files, "Add")
+    engine = open_engine([tmp_path], index=tmp_path / "index", workers=1)
+    for question in ("which version are we on right now in the source", "What package version is it at?"):
+        assert '`VERSION` is set to `"3.2.0".freeze`' in lead_of(engine, question)
+    # A package whose name begins with that of the repository is another one.
+    assert "loom-rules" not in lead_of(engine, "What package version is loom at?")
+    assert "`java-version` is set to `'8'`" in lead_of(engine, "Which JDK version do our CI tests run on?")
+    assert "`>= 0.13`" in lead_of(engine, "what's the minimum terraform the root module says it needs")
+
+
 def test_images_of_services_are_no_images_of_jobs(tmp_path: Path) -> None:
     text = "jobs:\n  a:\n    services:\n      db:\n        image: postgres:16\n    steps:\n      - run: make\n"
     RepositoryBuilder(tmp_path / "r").commit({".github/workflows/a.yml": text}, "Add")

@@ -122,7 +122,10 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
                 finding = _find_default_in_place(work, lookup)
             # "Which climate is used by default" asks for no dependency of anything.
             is_of_default = _BY_DEFAULT.search(work.inquiry.words) is not None
-            if lookup is None or lookup.kind in _VALUES or (lookup.kind == "dependency" and is_of_default):
+            is_no_package = (
+                lookup is not None and lookup.kind == "dependency" and (is_of_default or lookup.asks == "which")
+            )
+            if lookup is None or lookup.kind in _VALUES or is_no_package:
                 finding = finding or find_described_value(work)
         if finding is None and lookup is not None and lookup.kind in _OF_NAMES and lookup.owner:
             finding = _find_in_words(lookup, work)
@@ -397,9 +400,15 @@ def _find_field(lookup: Lookup, work: Work) -> Finding | None:
             return finding
         return _find_named(replace(lookup, kind="value", symbol_kind=""), work)
 
-    return find_build_field(lookup, work)
+    finding = find_build_field(lookup, work)
+    if finding is None and kind == "version" and not lookup.owner and len(work.inquiry.pins) == 1:
+        # A gem has its version in a constant of its code.
+        constants = (_find_named(Lookup("value", constant), work) for constant in ("VERSION", "__version__"))
+        finding = next((item for item in constants if item and _IS_VERSION.search(item.headline.text)), None)
+    return finding
 
 
+_IS_VERSION = re.compile(r" is set to `+ ?[\"']v?\d+\.\d")
 _VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"})
 _BY_DEFAULT = re.compile(r"(?i)\b(?:by default|out of the box|(?:if|when|unless) (?:i|you|we|no|not|nothing|none))\b")
 _OF_NAMES = frozenset({"default", "value", "configured"})

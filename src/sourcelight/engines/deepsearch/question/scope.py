@@ -44,7 +44,8 @@ _VERSION = r"v?\d+(?:\.\d+)+[\w.+-]*(?<![.?!])"
 # "at the tag v1.2"
 _NAMED_REVISION = re.compile(
     r"\b(?:at|in|as of|of|on|from|for)\s+(?:the\s+)?(?:version|release|tag|branch|commit|revision|rev)\s+"
-    r"(?P<revision>[\w./-]*[\w]|⟨Q\d+⟩)",
+    r"(?P<revision>(?!(?:constant|variable|string|number|field|file|macro|property|setting|key|of|in|is|are)\b)[\w./-]*[\w]"
+    r"|⟨Q\d+⟩)",
     re.IGNORECASE,
 )
 # "on the main branch"

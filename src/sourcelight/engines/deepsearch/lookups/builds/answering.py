@@ -138,9 +138,12 @@ def find_build_field(lookup: Lookup, work: Work) -> Finding | None:
 
 
 _ACTIONS = {"compile": "build"}
+_LANGUAGES = {"jdk": "java", "JDK": "java", "golang": "go", "nodejs": "node", ".NET": "dotnet", ".net": "dotnet"}
 _OF_FIELDS: Mapping[str, Callable[[Work, str], Finding | None]] = {
     "manager": lambda work, _: find_key(work, "packageManager", ""),
-    "tested": find_tested_versions,
+    "tested": lambda work, name: (
+        find_tested_versions(work, name) or find_workflow_runtime(work, _LANGUAGES.get(name, name))
+    ),
     "workflow-image": lambda work, _: find_workflow_image(work),
     "command": lambda work, name: find_command(work, _ACTIONS.get(name.lower(), name.lower())),
     "extra": list_extra,

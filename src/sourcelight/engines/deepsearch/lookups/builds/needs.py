@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     ManifestList,
     cite_lines,
     is_own,
+    is_repository,
     list_manifests,
     manifests_of_word,
     state_requirement,
@@ -292,7 +293,7 @@ def _find_by_purpose(lookup: Lookup, work: Work) -> Finding | None:
 
 def find_worded_package(work: Work) -> Finding | None:
     """Return the only package that has the words of a question, beside those of its list, its manifest or its tool."""
-    words = read_package_words(work.inquiry.words)
+    words = [word for word in read_package_words(work.inquiry.words) if not is_repository(work, word)]
     if not words or len(work.inquiry.pins) > 1 or len(words) > _MAX_WORDS:
         return None
 
@@ -330,8 +331,9 @@ def _has_words(words: Sequence[str], manifest: Manifest, item: Requirement) -> b
     covered_parts = {part.lower() for word in of_name for part in parts_of(word)}
     if not of_name or any(not {stem(part.lower()) for part in parts_of(word)} <= of_list for word in remaining):
         return False
+    # One word alone is the whole name, unless another one says which list has it.
     is_whole = normalize(artifact) in {normalize(word) for word in of_name}
-    return is_whole or len(parts - covered_parts) <= _MAX_FURTHER_PARTS * (len(of_name) > 1 or len(parts) > 1)
+    return is_whole or (len(words) > 1 and len(parts - covered_parts) <= _MAX_FURTHER_PARTS)
 
 
 def _is_in_name(word: str, name: str, parts: set[str]) -> bool:

@@ -185,7 +185,7 @@ def _of_code(
         request.nouns, request.is_default, "",
     )  # fmt: skip
     matches: list[tuple[BindingMatch, Binding]] = []
-    for number in numbers[:_MAX_LINES_OF_FILE]:
+    for number in _most_fitting(lines, numbers, request):
         seen: set[tuple[str, str]] = set()
         if path.endswith((".vue", ".svelte")) and _OF_TAG.match(lines[number - 1]) is not None:
             continue
@@ -229,6 +229,19 @@ def _users_of_defaults(request: ValueRequest, lines: Sequence[str], item: Bindin
     uses = [number for number, text in code if holder[0] in text and number != item.line][:_MAX_USES]
     users = {enclosing_function(code, number, language) for number in uses}
     return sorted(users & asked_names)
+
+
+def _most_fitting(lines: Sequence[str], numbers: Sequence[int], request: ValueRequest) -> list[int]:
+    """Return the numbers of the lines that are read: of too many, those that have the most words, in their order."""
+    if len(numbers) <= _MAX_LINES_OF_FILE:
+        return list(numbers)
+    patterns = [compile_pattern((word,), ()) for word in (*request.words, *request.verbs)]
+
+    def words_at(number: int) -> int:
+        text = "\n".join(lines[number - 1 : number + 1])
+        return -sum(pattern.search(text) is not None for pattern in patterns)
+
+    return sorted(sorted(numbers, key=words_at)[:_MAX_LINES_OF_FILE])
 
 
 def _lines_near(lines: Sequence[str], pattern: re.Pattern[str]) -> list[int]:

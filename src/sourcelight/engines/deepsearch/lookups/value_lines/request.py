@@ -94,7 +94,7 @@ _LIMIT = re.compile(r"\b(?:limit\b(?!\s+of\s+time)|max(?:imum)? (?:number|amount
 _OF_LIMIT = frozenset({"max", "maximum", "limit", "cap", "most"})
 _GENERIC_TEXT = """
 server servers app service daemon process client ui gui tui user users system items things entries elements results
-records objects names cases macro
+records objects names cases macro string text literal code
 """
 _GENERIC = frozenset([*_GENERIC_TEXT.split(), "window", "pane", "panel", "sidebar"])
 _DIMENSION_NAMES = {"wide": "width", "tall": "height", "high": "height"}
@@ -118,6 +118,7 @@ appears shown displayed listed straight fresh install installation ordinarily no
 fallback currently exactly
 existing available respective own whole single several certain various yet anyway really usually typically automatically
 unasked explicit explicitly default defaults defaulted pass passed passing given giving set setting said told say
+stands represents represent denotes stop stops stopped begin begins began roughly approximately ideally actually
 specify specified omitted provided supplied configured customised customized overridden override choose chose
 how which what is are does do at on off in out box new newly use used uses using isn doesn don wasn aren hasn didn one
 cli terminal plain simple regular ordinary normal tool app application program project codebase repo repository code

@@ -201,6 +201,14 @@ _VERSION = (
         version(?:\s+(?:number|of|in))*
         """
     ),
+    # "What package version is it at?", "which version are we on right now in the source"
+    make_form(
+        r"""
+        (?:what|which)(?:\s+(?:package|release|crate|gem|current))?\s+(?:version|release)\s+(?:is|are)\s+
+        (?:(?:it|this|we|that|the\s+(?:package|library|project)|(?P<owner>[\w-]+(?:\.\w+)*))(?:\s+(?:itself|currently|now))?\s+)?(?:at|on)
+        (?:\s+(?:right\s+now|now|currently|at\s+the\s+moment|today))?(?:\s+in(?:\s+the\s+(?:source|code|repo\w*|manifest))?)?
+        """
+    ),
     # "Which version is that?", and "Which version of is this?" where the name of a repository was taken out.
     make_form(r"(?:what|which)\s+version(?:\s+of|\s+in)*\s+is\s+(?:this|it|that)"),
     # "What is the version number?"

@@ -222,7 +222,7 @@ def read_need(words: str) -> NeedQuestion | None:
     words = _AS_DECLARED.sub("", _WITHOUT_QUESTION.sub("which ", words))
     is_internal = _OF_PROJECT.search(words) is not None
     tokens = [token for text in _OF_PROJECT.sub(" ", words).split() if (token := text.strip(",`\"'“”"))]
-    is_many = [token.lower() for token in tokens[:2]] == ["how", "many"]
+    is_many = " ".join(tokens[:2]).lower() == "how many"
     if not 2 < len(tokens) <= _MAX_WORDS or not (is_many or tokens[0].lower() in {"which", "what"}):
         return None
 
@@ -357,8 +357,9 @@ def _read_version(tokens: Sequence[str]) -> NeedQuestion | None:
     read.has_version_word = read.has_version_word or tokens[0].lower() in _VERSION_WORDS
     # "Which states can the wheel have" asks for kinds of a thing.
     has_verb = read.has_verb or re.search(r"\bmust (?:i|we|you|one) have$", " ".join(tokens).lower()) is not None
-    is_asked = following in _AUXILIARIES | _WITHOUT_AUXILIARY and has_verb
-    if not is_asked or len(read.unknown) > 1 or read.systems:
+    # "The minimum Terraform the module says it needs"
+    is_asked = following in _AUXILIARIES | _WITHOUT_AUXILIARY or (bool(extreme) and following == "the")
+    if not (is_asked and has_verb) or len(read.unknown) > 1 or read.systems:
         return None
     return _of_name(match["name"], read, extreme)
 
@@ -368,8 +369,7 @@ _TAKEN = _EXTREMES.keys() | {"supported", "required", "recent", "most"}
 
 def _take_extreme(tokens: Sequence[str]) -> tuple[str, list[str]]:
     """Return which end of a range a question asks for, ``min`` or ``max``, and its words from the name on."""
-    extreme = ""
-    index = 0
+    extreme, index = "", 0
     while index < len(tokens) and tokens[index].lower() in _TAKEN:
         extreme = _EXTREMES.get(tokens[index].lower(), extreme)
         index += 1

@@ -153,8 +153,8 @@ _TRUTH = "(?:set|on|off|enabled|disabled|true|false)"
 _UNITS = "(?:(?:milli|micro)?seconds|minutes|hours|days|bytes|bits|characters)"
 _IS_WHAT = r"(?: value| ?(?:-+|:|,) what(?: is|'s|s) (?:it|that|its value)(?: set to)?| is(?: set to)? what)"
 _NO_OTHER = (
-    r"(?!.*\b(?:uses?|used|using|functions?|methods?|returns?|call\w*|default|subclass\w*|tests?|who|when|where|why"
-    r"|depend\w*|commits?|defined|declared|number of|types?|differences?|than|before|after|ago|was|were)\b)"
+    r"(?!.*\b(?:uses?|used|using|functions?|methods?|returns?|call\w*|default|subclass\w*|tests?|who|when|where"
+    r"|why|depend\w*|if|unless|happens?|commits?|defined|declared|number of|types?|differences?|than|before|after|ago|was|were)\b)"
 )
 """No word of a question for something else than the value of a name."""
 _WORDS = r"(?:[\w/-]{1,30} )"
@@ -181,7 +181,7 @@ _NAMED_ALONE = (
     _rewriting(rf"{_THIS} by default", _DEFAULT_OF),
     # "What is the line ending constant CRLF_MARK?", "which separator does LIST_SEP hold?", "how long is RETRY_WAIT?".
     _rewriting(
-        rf"{_NO_OTHER}(?:what|which)(?: is|'s|s| are)? {_WORDS}{{0,6}}{_HEAD}(?P<name>{_MARKED})"
+        rf"{_NO_OTHER}(?:what|which)(?: is|'s|s| are)? {_WORDS}{{0,6}}{_HEAD}(?:is |are )?(?P<name>{_MARKED})"
         r"(?: constant| variable| macro| setting)?(?: set to| equal to)?",
         _SET_TO,
     ),

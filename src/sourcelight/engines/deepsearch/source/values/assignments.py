@@ -84,7 +84,7 @@ def value_of(lines: Sequence[str], name: str, line: int, path: str) -> SourceVal
         style_value = value_of_style(text[:MAX_CHARS], name)
         return SourceValue(in_one_line(style_value), line, line) if style_value else None
 
-    value_column = _column_of_value(text, name, is_perl=path.endswith((".pl", ".pm", ".t")))
+    value_column = _column_of_value(text, name, path)
     if value_column is None:
         return None
 
@@ -111,10 +111,11 @@ def _macro_end(lines: Sequence[str], line: int) -> int:
     return line
 
 
-def _column_of_value(text: str, name: str, *, is_perl: bool) -> int | None:
+def _column_of_value(text: str, name: str, path: str) -> int | None:
     """Return the column behind the sign that assigns a value to a name, with at most a type between them."""
-    # The sign of a variable of Perl isn't a part of its name.
-    match = re.search(rf"(?<![\w{'' if is_perl else '$'}]){re.escape(name)}(?![\w$])", text)
+    # The sign of a variable of Perl or PHP isn't a part of its name.
+    is_perl = path.endswith((".pl", ".pm", ".t"))
+    match = re.search(rf"(?<![\w{'' if is_perl or path.endswith('.php') else '$'}]){re.escape(name)}(?![\w$])", text)
     if match is None:
         return None
     assigned = (_PERL_ASSIGNED if is_perl else ASSIGNED).search(text, match.end())

@@ -23,7 +23,7 @@ OPENING = frozenset(CLOSING.values())
 MAX_CHARS = 4_000
 """Letters of an expression beyond which it isn't read: the text of a repository is hostile, and may never end one."""
 
-MAX_LINES, MAX_VALUE_LINES = 60, 12
+MAX_LINES, MAX_VALUE_LINES = 60, 40
 """Lines of an expression that are read, and of one that ends with its line."""
 
 _QUOTATION_MARKS = frozenset("\"'`")
