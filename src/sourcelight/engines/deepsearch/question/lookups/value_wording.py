@@ -154,7 +154,8 @@ _UNITS = "(?:(?:milli|micro)?seconds|minutes|hours|days|bytes|bits|characters)"
 _IS_WHAT = r"(?: value| ?(?:-+|:|,) what(?: is|'s|s) (?:it|that|its value)(?: set to)?| is(?: set to)? what)"
 _NO_OTHER = (
     r"(?!.*\b(?:uses?|used|using|functions?|methods?|returns?|call\w*|default|subclass\w*|tests?|who|when|where"
-    r"|why|depend\w*|if|unless|happens?|commits?|defined|declared|number of|types?|differences?|than|before|after|ago|was|were)\b)"
+    r"|why|depend\w*|if|unless|happens?|commits?|defined|declared|number of|types?"
+    r"|differences?|than|before|after|ago|was|were)\b)"
 )
 """No word of a question for something else than the value of a name."""
 _WORDS = r"(?:[\w/-]{1,30} )"
