@@ -400,15 +400,9 @@ def _find_field(lookup: Lookup, work: Work) -> Finding | None:
             return finding
         return _find_named(replace(lookup, kind="value", symbol_kind=""), work)
 
-    finding = find_build_field(lookup, work)
-    if finding is None and kind == "version" and not lookup.owner and len(work.inquiry.pins) == 1:
-        # A gem has its version in a constant of its code.
-        constants = (_find_named(Lookup("value", constant), work) for constant in ("VERSION", "__version__"))
-        finding = next((item for item in constants if item and _IS_VERSION.search(item.headline.text)), None)
-    return finding
+    return find_build_field(lookup, work)
 
 
-_IS_VERSION = re.compile(r" is set to `+ ?[\"']v?\d+\.\d")
 _VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"})
 _BY_DEFAULT = re.compile(r"(?i)\b(?:by default|out of the box|(?:if|when|unless) (?:i|you|we|no|not|nothing|none))\b")
 _OF_NAMES = frozenset({"default", "value", "configured"})

@@ -29,6 +29,8 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_call
 from sourcelight.engines.deepsearch.lookups.builds.package_lines import PackageQuestion
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions, find_workflow_image
+from sourcelight.engines.deepsearch.lookups.defaults import find_value
+from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions
 from sourcelight.engines.deepsearch.question.lookups import Lookup
 
 _VENDOR = re.compile(r"(?:apache|google|microsoft|spring|facebook|jetbrains|eclipse|gnu)-", re.IGNORECASE)
@@ -134,7 +136,25 @@ def find_build_field(lookup: Lookup, work: Work) -> Finding | None:
         return find_base_image(work, name, lookup.owner)
 
     find = _OF_FIELDS.get(kind)
-    return find_field(work, kind, name, lookup.owner, lookup.group) if find is None else find(work, name)
+    if find is not None:
+        return find(work, name)
+    finding = find_field(work, kind, name, lookup.owner, lookup.group)
+    is_of_all = finding is None and kind == "version" and not lookup.owner and len(work.inquiry.pins) == 1
+    return _find_version_constant(work) if is_of_all else finding
+
+
+_IS_VERSION = re.compile(r" is set to `+ ?[\"']v?\d+\.\d")
+
+
+def _find_version_constant(work: Work) -> Finding | None:
+    """Return the version that a constant of the code has, such as that of a gem; None for none or several."""
+    queries: list[str] = []
+    for name in ("VERSION", "__version__"):
+        definitions = find_definitions(work, name, queries, unparsed=True)
+        finding = find_value(work, definitions, name, queries) if definitions else None
+        if finding is not None and _IS_VERSION.search(finding.headline.text) is not None:
+            return finding
+    return None
 
 
 _ACTIONS = {"compile": "build"}
