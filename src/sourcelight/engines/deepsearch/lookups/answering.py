@@ -31,7 +31,7 @@ from sourcelight.engines.deepsearch.lookups.builds.answering import (
 )
 from sourcelight.engines.deepsearch.lookups.builds.needs import find_need, find_worded_package
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
-from sourcelight.engines.deepsearch.lookups.builds.settings import find_key, find_version_line
+from sourcelight.engines.deepsearch.lookups.builds.settings import find_key
 from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
 from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
 from sourcelight.engines.deepsearch.lookups.calls.template_uses import find_template, state_template_uses
@@ -129,7 +129,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
                 finding = finding or find_described_value(work)
         if finding is None and lookup is not None and lookup.kind in _OF_NAMES and lookup.owner:
             finding = _find_in_words(lookup, work)
-        finding = finding or find_worded_package(work.without_notes()) or find_version_line(work.without_notes())
+        finding = finding or find_worded_package(work.without_notes())
         if lookup is not None and not lookup.owner and is_set_otherwise(work, lookup.name, finding):
             return None
         # A sentence without its proof is not stated: the ranking shows the places instead.
@@ -184,10 +184,6 @@ def _find(lookup: Lookup, work: Work) -> Finding | None:
         return state_template_uses(work, template)
     find = _WITHOUT_DEFINITION.get(lookup.kind)
     return _find_named(lookup, work) if find is None else find(lookup, work)
-
-
-def _find_configured(lookup: Lookup, work: Work) -> Finding | None:
-    return find_configured(work, lookup.name) or _find_named(replace(lookup, kind="value"), work)
 
 
 def _find_named(lookup: Lookup, work: Work) -> Finding | None:
@@ -385,9 +381,7 @@ def _find_in_prose(lookup: Lookup, work: Work, queries: list[str]) -> Finding | 
     if lookup.owner and (of_owner := find_parameter_of(work, words, lookup.owner, queries)) is not None:
         return of_owner
     finding = None if lookup.owner else find_constant_of(work, words, queries)
-    if finding is None:
-        finding = find_initial_value(work, words, lookup.owner, queries)
-    return finding
+    return finding or find_initial_value(work, words, lookup.owner, queries)
 
 
 def _find_field(lookup: Lookup, work: Work) -> Finding | None:
@@ -425,7 +419,9 @@ _WITHOUT_DEFINITION: Mapping[str, Callable[[Lookup, Work], Finding | None]] = {
     "default": _find_default,
     "difference": lambda lookup, work: find_difference(work, lookup.name, lookup.owner),
     "key": lambda lookup, work: find_key_uses(work, lookup.name),
-    "configured": _find_configured,
+    "configured": lambda lookup, work: (
+        find_configured(work, lookup.name) or _find_named(replace(lookup, kind="value"), work)
+    ),
 }
 """Functions that answer questions that aren't about one definition, by kind."""
 

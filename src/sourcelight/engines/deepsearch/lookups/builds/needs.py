@@ -23,6 +23,7 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     manifests_of_word,
     state_requirement,
 )
+from sourcelight.engines.deepsearch.lookups.builds.settings import find_version_line
 from sourcelight.engines.deepsearch.lookups.manifests import (
     BY_NAME,
     MAX_LINE,
@@ -308,7 +309,7 @@ def find_worded_package(work: Work) -> Finding | None:
     exact = [entry for entry in fits if normalize(entry[1].name) in {normalize(word) for word in words}]
     fits = exact or fits
     if len({normalize(item.name) for _, item in fits}) != 1 or len({item.version for _, item in fits} - {""}) > 1:
-        return None
+        return None if fits else find_version_line(work, words)
 
     fits.sort(key=lambda entry: not entry[1].version)
     statements = list({state.text: state for state in (state_requirement(work, *entry) for entry in fits)}.values())

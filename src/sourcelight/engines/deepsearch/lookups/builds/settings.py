@@ -19,7 +19,6 @@ from sourcelight.engines.deepsearch.facts.searches import join_queries, make_que
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_repository
 from sourcelight.engines.deepsearch.lookups.definitions.branches import condition_text
 from sourcelight.engines.deepsearch.lookups.manifests import MAX_LINE, normalize
-from sourcelight.engines.deepsearch.question.lookups.package_wording import read_package_words
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
 
@@ -209,9 +208,9 @@ _OF_FILES = {
 _MAX_LINE_SHOWN = 140
 
 
-def find_version_line(work: Work) -> Finding | None:
+def find_version_line(work: Work, words: Sequence[str]) -> Finding | None:
     """Return the only line of build files that has all words of a question for a version, and a version."""
-    words = list(read_package_words(work.inquiry.words)) if _OF_VERSION.search(work.inquiry.words) else []
+    words = words if _OF_VERSION.search(work.inquiry.words) is not None else []
     parts = [_OF_FILES[word] for word in words if word in _OF_FILES]
     words = [word for word in words if word not in _OF_FILES]
     if not words or len(max(words, key=len)) < _MIN_WORD or len(work.inquiry.pins) > 1:
