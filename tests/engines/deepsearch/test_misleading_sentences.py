@@ -316,3 +316,30 @@ def test_a_quote_within_a_sentence_says_so(tmp_path: Path) -> None:
     engine = engine_for(tmp_path, {"src/Reader.java": source})
     sentence = lead_of(engine, "is lenient parsing on by default")
     assert "says “…reader to lenient" in sentence
+
+
+def test_a_comparison_is_no_fallback(tmp_path: Path) -> None:
+    """In league/csv, `null === $threshold || 1 <= $threshold` was said to make 1 the default threshold."""
+    source = "<?php\nclass Kiln {\n  function setFlushThreshold(?int $threshold) {\n"
+    source += "    null === $threshold || 1 <= $threshold || throw new E($threshold);\n  }\n}\n"
+    engine = engine_for(tmp_path, {"src/Kiln.php": source})
+    assert "is `1`" not in lead_of(engine, "what's the default flush threshold of the kiln")
+
+
+def test_the_least_size_is_no_default_size(tmp_path: Path) -> None:
+    """In lwt, `min_buffer_size` was said to be the default size, which a reference has."""
+    engine = engine_for(tmp_path, {"src/io.ml": "let min_buffer_size = 16\n\nlet default_buffer_size = ref 4096\n"})
+    assert "`16`" not in lead_of(engine, "default size of io buffers")
+
+
+def test_the_version_of_a_formatter_is_not_that_of_its_language(tmp_path: Path) -> None:
+    """In circe, "which scala versions are built" was answered with the version of scalafmt."""
+    engine = engine_for(tmp_path, {".scalafmt.conf": "version = 3.8.3\n", "Kiln.scala": "object Kiln\n"})
+    assert "3.8.3" not in lead_of(engine, "which scala versions are built")
+
+
+def test_one_of_two_values_is_no_answer(tmp_path: Path) -> None:
+    """In league/csv, "default enclosure and escape" was answered with the escape alone."""
+    source = "def set_control(separator, enclosure, escape='x'):\n    return enclosure\n"
+    engine = engine_for(tmp_path, {"kiln.py": source})
+    assert "is `'x'`" not in lead_of(engine, "default enclosure and escape")

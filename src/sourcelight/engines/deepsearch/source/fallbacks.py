@@ -67,8 +67,11 @@ _OPTIONAL = re.compile(
 """A value for an absent optional one, in F#, Rust, Scala, Java, Haskell and Elm: `size.unwrap_or(5)`."""
 
 _MAX_BEFORE = 80
-_CHOSEN = re.compile(r"(?:\band|&&)\s+[\w.():\[\]]*$")
+_CHOSEN = re.compile(r"(?:\band|&&)\s+[\w.():\[\]]*$|(?:[=!]==?|[<>]=|(?<![-=])[<>])\s*$")
 """Text before a name that a condition chooses: in `open and delay or 0`, the number is no value of an absent delay."""
+
+_COMPARED = re.compile(r"\s*(?:[<>]=?|[!=]==?)\s")
+"""Text behind a number that is compared: `limit === null || 1 <= limit`."""
 
 # Choices.
 _CHOICE = re.compile(r"(?P<condition>[^?]{1,120}?)\s\?\s(?P<yes>[^?:]{1,100}?)\s:\s(?P<no>[^?:]{1,100})")
@@ -108,7 +111,8 @@ def read_fallbacks(text: str) -> Iterator[FallbackValue]:
     """Yield what a line gives to names that have no value: behind ``||``, ``??`` or ``or``, or as a second argument."""
     for pattern in (_REPLACED, _FETCHED):
         for match in pattern.finditer(text):
-            if _CHOSEN.search(text[max(0, match.start() - _MAX_BEFORE) : match.start()]) is not None:
+            is_compared = _COMPARED.match(text, match.end()) is not None
+            if is_compared or _CHOSEN.search(text[max(0, match.start() - _MAX_BEFORE) : match.start()]) is not None:
                 continue
             yield FallbackValue(_first_group(match, "key", "member", "name"), match["value"], match.start())
 

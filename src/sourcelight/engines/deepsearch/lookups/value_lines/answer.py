@@ -38,6 +38,7 @@ _ABOVE, _BELOW = 14, 30
 
 _GENERAL_VERBS = frozenset({"collected", "gathered", "connect", "connects", "serve", "serves", "registered", "loaded"})
 """Verbs of what anything is for: statistics are collected, and ports are connected to."""
+_PAIR = re.compile(r"\b(\w+) and (?:the )?(\w+)\b")
 _ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)
 """A choice in a question: "is it red or blue"."""
 
@@ -69,7 +70,8 @@ def _find_best(work: Work, request: ValueRequest, queries: list[str]) -> tuple[l
     is_set = bool(best) and best[0].line.match is not None and is_set_in_shell(best[0].line.match, matches)
     match = best[0].line.match if best else None
     is_set = is_set or (request.is_default and match is not None and is_of_case(work.texts, match))
-    is_other = is_set or _is_repeated(work.inquiry.words, request, best) or _misses_verb(request, lines, best)
+    is_other = is_set or _is_half(work.inquiry.words, request, best)
+    is_other = is_other or _is_repeated(work.inquiry.words, request, best) or _misses_verb(request, lines, best)
     return lines, [] if is_other else best
 
 
@@ -84,6 +86,15 @@ def _find_constant(work: Work, request: ValueRequest, queries: list[str]) -> Fin
     finding = state_values(work, candidates, candidates[0].subject, queries, verb="is set to")
     follow_constant(work, candidates, finding)
     return finding
+
+
+def _is_half(question: str, request: ValueRequest, best: Sequence[ValueFit]) -> bool:
+    """Return whether a question asks for two values, as in "enclosure and escape", and a name is that of one."""
+    if not best or best[0].is_named:
+        return False
+    pairs = [{match[1], match[2]} for match in _PAIR.finditer(question.lower())]
+    name = best[0].line.name
+    return any(pair <= {*request.words} and len(covered_by(tuple(pair), name)) == 1 for pair in pairs)
 
 
 def _is_repeated(question: str, request: ValueRequest, best: Sequence[ValueFit]) -> bool:

@@ -222,6 +222,10 @@ def _is_candidate(
     is_narrower = is_narrower or is_counterpart(
         {*request.words, *request.optional, *request.mentioned, *request.verbs}, line.name
     )
+    # The least size is no default one, and the version of a formatter is none of its language.
+    is_narrower = is_narrower or (not request.bound and bool({"min", "minimum"} & set(parts_of(bare))))
+    in_line = own_words({**covers, "path": frozenset()})
+    is_narrower = is_narrower or (is_hidden(line.path) and not set(words) <= in_line | set(parts_of(line.path)))
     # What an option or a field without a value is set to is said to be its default by its form.
     is_narrower = is_narrower or (not is_option(line) and is_counter(line.name, line.value))
     # One word alone may mean anything that is related to it, but for the help of an option that has the verb, too.
@@ -242,6 +246,11 @@ def _is_of_function(request: ValueRequest, line: ValueLine) -> bool:
         return False
     asked_words = {*request.words, *request.verbs}
     return set(parts_of(function.name)) == asked_words
+
+
+def is_hidden(path: str) -> bool:
+    """Return whether a file is that of a tool, such as ``.scalafmt.conf``."""
+    return path.rpartition("/")[2].startswith(".")
 
 
 def is_of_setting(request: ValueRequest, line: ValueLine) -> bool:
