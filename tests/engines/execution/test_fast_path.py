@@ -163,7 +163,7 @@ def test_queries_with_a_match_are_proposed_at_once(tmp_path: Path) -> None:
         engine.refresh()
         small = frames(engine.fast_path.answer(SearchRequest(text), Viewer.owner()))
         if small is None:
-            # On a busy machine, proposals are tried too late to teach their shapes.
+            # On a busy machine, the index may have changed, or the look at the repositories may be too long ago.
             answer(text)
         return small
 
@@ -180,6 +180,31 @@ def test_queries_with_a_match_are_proposed_at_once(tmp_path: Path) -> None:
             assert small == frames(events), text
             proposals += small.count(b'"proposedQueries"')
     assert proposals > 5, proposals
+
+
+def test_queries_that_no_search_has_tried_are_proposed_at_once(tmp_path: Path) -> None:
+    files = {"src/one.py": "lamp Kiosk\n", "test/two.py": "beam\n", "Test/three.txt": "Lamp sea\n"}
+    RepositoryBuilder(tmp_path / "src" / "quay").commit(files)
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+
+    def answer(text: str) -> list[Event]:
+        return list(engine.stream(SearchRequest(text), Viewer.owner(), Cancellation()))
+
+    def at_once(text: str) -> bytes | None:
+        engine.forget_queries()
+        # It has a match, so that it teaches its own shape alone.
+        answer("beam file:test case:yes")
+        engine.refresh()
+        return frames(engine.fast_path.answer(SearchRequest(text), Viewer.owner()))
+
+    proposals = 0
+    for word in ("BEAM", "Kiosk", "Lamp", "nowhere", "kiosk", "sea"):
+        text = f"{word} file:test case:yes"
+        small = wait_for_answer(lambda text=text: at_once(text), text)  # type: ignore[misc]
+        engine.forget_queries()
+        assert small == frames(answer(text)), text
+        proposals += small.count(b'"proposedQueries":[')
+    assert proposals == 4, proposals
 
 
 def test_the_first_search_in_a_repository_is_answered_at_once(tmp_path: Path) -> None:

@@ -70,6 +70,18 @@ def test_paths_are_those_of_the_pattern(pattern: str, sensitive: bool) -> None: 
 
 
 @pytest.mark.parametrize("sensitive", [True, False])
+@pytest.mark.parametrize(
+    "pattern",
+    ["main", "Main", "tests/TEST", "scale", "a", "Main.java", "(?i)main", "^src", "\\.md$", "x y", "m\\x41in"],
+)
+def test_filters_select_the_paths_that_their_pattern_matches(pattern: str, sensitive: bool) -> None:  # noqa: FBT001
+    for paths in (PATHS, [*PATHS, "\N{KELVIN SIGN}elvin"]):
+        compiled = compile_pattern(pattern, kind="regexp", case_sensitive=sensitive, whole_text=True)
+        expected = [bool(compiled.match_many(path, [0], [len(path)])[0]) for path in map(str.encode, paths)]
+        assert table_of(paths).match(compiled).tolist() == expected
+
+
+@pytest.mark.parametrize("sensitive", [True, False])
 @pytest.mark.parametrize("pattern", ["main", "77/d", "7/a", "x", "Main.java", "bersicht", "absent", "(absent|99/src)"])
 def test_blocks_of_paths_have_all_paths_of_a_pattern(pattern: str, sensitive: bool) -> None:  # noqa: FBT001
     paths = [f"{folder}/{path}" for folder in range(1000) for path in PATHS]

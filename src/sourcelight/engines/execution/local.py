@@ -74,7 +74,7 @@ class LocalEngine(IndexedRepositories):
         self.limits = limits or Limits()
         self.queries = QueryReader(self.limits)
         self.plan_cache: PlanCache[CachedPlan] = PlanCache()
-        self.fast_path = FastPath(self, self.limits.matches)
+        self.fast_path = FastPath(self, self.limits.matches, self._plan_at_once)
 
     def run_tool(self, handler: ToolHandler[A], arguments: A, context: Any) -> ToolResult:
         """Run a tool for a `sourcelight.engines.tools.ToolContext`; raises what its handler raises."""
@@ -173,20 +173,22 @@ class LocalEngine(IndexedRepositories):
 
     def _prepare(self, request: SearchRequest, viewer: Viewer) -> bool:
         """Prepare the fast path for the first search in some repositories; return whether it may answer now."""
-        if not self.are_few or not self.fast_path.is_familiar(request, viewer):
-            return False
+        source = self._plan_at_once(request, viewer) if self.fast_path.is_familiar(request, viewer) else None
+        return source is not None and self.fast_path.prepare(source)
+
+    def _plan_at_once(self, request: SearchRequest, viewer: Viewer) -> LocalSource | None:
+        """Return a planned search; None if there are many repositories, or if some may not be open."""
         # A search of all repositories has opened their indexes, so that none has to be read here.
-        if self.store.open_corpus(self._default_targets()) is None:
-            return False
+        if not self.are_few or self.store.open_corpus(self._default_targets()) is None:
+            return None
 
         try:
             query, scoped = self.queries.parse(request, self.catalog.contexts)
             source = LocalSource(self, self.plan_cache, SearchTask(query, scoped, request, viewer, Cancellation()))
             source.plan()
         except (QueryError, Cancelled):
-            return False
-
-        return self.fast_path.prepare(source)
+            return None
+        return source
 
     def count(
         self,

@@ -140,14 +140,6 @@ class SmallSearch:
         is_absent = not pattern.case_sensitive or (not in_paths and self._is_absent(pattern, units))
         return _ABSENT if is_absent else _NOT_SO_SPELLED
 
-    def in_any_case(self) -> SmallSearch:
-        """Return the same search without regard to case."""
-        terms = [
-            replace(term, pattern=term.pattern.in_any_case) if isinstance(term.pattern, CompiledPattern) else term
-            for term in self.prepared.terms
-        ]
-        return replace(self, prepared=self.prepared.with_terms(tuple(terms)))
-
     def has_match(self) -> bool | None:
         """Return whether any file matches, or None if that is much to read."""
         self.corpus.mapped.check_sizes()

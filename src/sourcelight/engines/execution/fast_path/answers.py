@@ -79,11 +79,19 @@ class FastPath:
         The searched files.
     default_matches
         Matches after which a search stops that names no number.
+    plan_at_once
+        Plans a search without running it; None for one that may have to wait.
     """
 
-    def __init__(self, repositories: IndexedRepositories, default_matches: int) -> None:
+    def __init__(
+        self,
+        repositories: IndexedRepositories,
+        default_matches: int,
+        plan_at_once: Callable[[SearchRequest, Viewer], LocalSource | None],
+    ) -> None:
         self._repositories = repositories
         self._default_matches = default_matches
+        self._plan_at_once = plan_at_once
         self._shapes: LruCache[shapes.ShapeKey, shapes.KnownShape] = LruCache(_MAX_SHAPES)
         # Also of queries that were only tried: a search without a match proposes others that have some.
         self._searchable: LruCache[shapes.ShapeKey, shapes.SearchableShape] = LruCache(_MAX_SEARCHABLE)
@@ -124,7 +132,6 @@ class FastPath:
         result = self._read(shape.search, words, _narrow(limits, count_limit, request.display), SmallSearch.run)
         if result is None:
             return None
-
         matches = result.matches
         if matches is not None:
             is_cut = 0 <= request.display < matches.total or (
@@ -138,27 +145,15 @@ class FastPath:
             return None if matches is None else self._events(shape, matches, started_s)
 
         alert = self._advise(shape.search, request, viewer, words, is_absent=result.absent_in_any_case)
-        if alert is None and advise is None:
-            return None
+        if alert is None:
+            if advise is None:
+                return None
+            alert = (advise(),)
 
         events = self._events(shape, None, started_s)
-        if alert is None and advise is not None:
-            alert = (advise(),)
-        if alert is not None and alert[0] is not None:
+        if alert[0] is not None:
             events.insert(-1, alert[0])
         return events
-
-    def finds(self, request: SearchRequest, viewer: Viewer) -> bool | None:
-        """Return whether a search has a match; None if its shape is new, or if it has to read much.
-
-        The caller must have made sure that the repositories haven't changed, as for `answer`.
-        """
-        parts = shapes.split_request(request)
-        shape = None if parts is None else self._searchable.get(shapes.shape_key(request, parts[0], viewer))
-        if parts is None or shape is None or not self._is_valid(shape):
-            return None
-
-        return self._read(shape, parts[1], AT_ONCE.search, SmallSearch.has_match)
 
     def _advise(
         self,
@@ -178,25 +173,34 @@ class FastPath:
 
         proposed = []
         for text, difference in shape.advice.variants:
-            ignores_case = difference == IGNORING_CASE
-            if ignores_case and is_absent:
+            # Filters on paths ignore case then, too, and select more files.
+            if is_absent and difference == IGNORING_CASE and not shape.prepared.query.files:
                 continue
-
             variant = fill_text(text, words)
-            has_match = self.finds(request.with_query(variant), viewer)
-            # The shape of a variant is new until one was tried, and needless where this one shows that nothing matches.
-            if has_match is None and ignores_case:
-                may_match = self._read(shape, words, AT_ONCE.search, lambda search: search.in_any_case().has_match())
-                has_match = False if may_match is False else None
+            has_match = self._variant_has_match(shape, request.with_query(variant), viewer)
             if has_match is None:
                 return None
-
-            if has_match:
-                proposed.append(ProposedQuery(variant, difference))
+            proposed += [ProposedQuery(variant, difference)] if has_match else []
             if len(proposed) == MAX_PROPOSED:
                 break
 
         return (nothing_found_alert(shape.advice.messages, proposed),)
+
+    def _variant_has_match(self, shape: shapes.SearchableShape, request: SearchRequest, viewer: Viewer) -> bool | None:
+        """Return whether a variant of a query of some shape has a match; None if that takes long to tell."""
+        parts = shapes.split_request(request)
+        if parts is None:
+            return None
+
+        variant = self._searchable.get(shapes.shape_key(request, parts[0], viewer))
+        if variant is None or not self._is_valid(variant):
+            # It is new. The indexes are open, as it differs from the query in filters on files alone.
+            source = self._plan_at_once(request, viewer) if shapes.is_quick_to_vary(shape) else None
+            learned = None if source is None else self.learn_search(source)
+            if learned is None:
+                return None
+            variant = learned[1]
+        return self._read(variant, parts[1], AT_ONCE.search, SmallSearch.has_match)
 
     def _rank(self, shape: shapes.KnownShape, words: Sequence[str], matches: RawMatches) -> RawMatches | None:
         """Rank matches as `ResultPipeline` does where no limit cuts them off."""
@@ -226,7 +230,6 @@ class FastPath:
         # by now. A corpus that was closed is gone from the weak reference, which then gives None.
         if searchable is None or searchable[1] is not shape.corpus() or prepared is None:
             return None
-
         group, corpus = searchable
         selection = corpus.selection(prepared.query.files, prepared.query.languages)
         try:
@@ -322,7 +325,6 @@ class FastPath:
         cached, store = source.cached_plan, self._repositories.store
         if cached is None or len(cached.plans) != 1 or not shapes.is_answerable(cached.plans[0]):
             return False
-
         plan = cached.plans[0]
         if plan.text is None:
             return False

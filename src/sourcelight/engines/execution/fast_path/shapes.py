@@ -20,9 +20,11 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice.notices import ShapeAdvice, advice_of_shape
 from sourcelight.engines.execution.plan import Plan, can_vary, finds_repositories, is_brief, vary
 from sourcelight.engines.execution.results.select import FileKey, file_key
+from sourcelight.engines.execution.scope.selection import predicates_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.model import FileTerm, PreparedQuery, prepare
 from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.paths import MAX_LISTED_PATHS
 from sourcelight.repos import Repository, Viewer
 
 MAX_CHARACTERS = 300
@@ -117,6 +119,16 @@ def family_of(key: ShapeKey) -> ShapeKey | None:
     # A revision has to be indexed before it is searched, and an alternation may take long to compile.
     is_simple = count == 1 and "@" not in key[0] and "/(|" not in shape
     return (shape, *key[1:]) if is_simple else None
+
+
+def is_quick_to_vary(shape: SearchableShape) -> bool:
+    """Return whether a search of the same repositories with other filters on files is planned in a moment."""
+    corpus, alternative = shape.corpus(), shape.plan.alternative
+    # A filter on paths is matched against all of them.
+    has_few_files = corpus is not None and corpus.files <= MAX_LISTED_PATHS
+    return (
+        has_few_files and not predicates_of(alternative) and not any(target.revision for target in shape.plan.targets)
+    )
 
 
 def is_alternation(plan: Plan, words: Sequence[str]) -> bool:

@@ -410,8 +410,8 @@ class Corpus(Memo):
         if len(lists) == 1:
             return lists[0]
         return PathLists(
-            list(itertools.chain.from_iterable(of_member.paths for of_member in lists)),
-            list(itertools.chain.from_iterable(of_member.json for of_member in lists)),
+            tuple(itertools.chain.from_iterable(of_member.paths for of_member in lists)),
+            tuple(itertools.chain.from_iterable(of_member.json for of_member in lists)),
         )
 
     @functools.cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,9 @@ _PATHS_OF_BLOCK, _BLOCK_GRAM_BITS = 64, 12
 MAX_LISTED_PATHS = 50_000
 """Paths up to which a corpus has them as objects: 200 bytes each, and together less than 100 ms once."""
 
+_WORD = re.compile(r"[A-Za-z0-9_/-]+")
+"""A regular expression that matches itself alone."""
+
 _NO_OFFSETS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
@@ -75,7 +79,8 @@ class PathLists:
         """Return the paths ``text[start:end]``."""
         view = memoryview(text)
         paths = [bytes(view[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        return cls(paths, json_paths(paths))
+        # The garbage collector looks at each item of a list, and drops tuples of bytes from its work.
+        return cls(tuple(paths), tuple(json_paths(paths)))
 
 
 class PathBlocks:
@@ -252,10 +257,14 @@ class PathTable:
         # A literal search takes a tenth of the time of a regular expression, and leaves few paths to match. Lowering
         # changes ASCII letters only, so offsets are valid in the text. The required text has no newline, so each
         # occurrence is within one path.
-        offsets = find_texts(memoryview(lowered), required, np.array([[0, len(lowered)]], dtype=np.int64))
+        text, literal = (lowered, required) if pattern.literal is None else (self.text, pattern.literal)
+        offsets = find_texts(memoryview(text), literal, np.array([[0, len(text)]], dtype=np.int64))
         rows = unique_sorted(self.offsets.searchsorted(offsets, side="right") - 1)
         matched = np.zeros(len(self), dtype=np.bool_)
-        matched[rows] = pattern.match_many(self.text, self.starts[rows], self.ends[rows])
+        # A word in any case matches where the paths in lower case have it.
+        is_word = _WORD.fullmatch(pattern.text) is not None and pattern.text.lower().encode() == required
+        is_exact = pattern.literal is not None or (is_word and not pattern.case_sensitive)
+        matched[rows] = is_exact or pattern.match_many(self.text, self.starts[rows], self.ends[rows])
         return matched
 
     def find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
