@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import time
@@ -122,3 +123,15 @@ def test_a_service_collapses_its_memory_until_it_stops(monkeypatch: pytest.Monke
         time.sleep(0.01)
     pages.stop()
     assert len(passes) == 2
+
+
+def test_a_busy_service_waits_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests, passes = itertools.count(), []
+    monkeypatch.setattr(huge_pages, "are_wanted", lambda: True)
+    monkeypatch.setattr(huge_pages, "collapse", lambda: passes.append(True))
+    monkeypatch.setattr(huge_pages, "DELAYS_S", (0.0,))
+    pages = HugePages(lambda: next(requests) if not passes else 0)
+    pages.start()
+    time.sleep(2.5)
+    pages.stop()
+    assert not passes

@@ -16,7 +16,7 @@ import gc
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 HUGE_PAGE_BYTES = 2 << 20
 
 DELAYS_S = (5.0, 10.0, 45.0, 540.0)
-"""Seconds before each pass. Most objects that searches share are made by the first ones."""
+"""Minimum seconds before each pass. Most objects that searches share are made by the first ones."""
+
+_IDLE_S, _MAX_WAITS = 1.0, 120
+"""Seconds without a request before a pass, which takes a tenth of a second; and how often they are waited for."""
 
 _ENABLED = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 _SMAPS = Path("/proc/self/smaps")
@@ -36,6 +39,9 @@ _MADV_COLLAPSE = 25
 
 _MIN_RESIDENT = 0.75
 """Share of a mapping that is in memory: a huge page also takes the memory of pages that were never used."""
+
+_NOWHERE = "qzxjkv"
+"""A text that few files have."""
 
 # Private, writable, and of no file; the heap has a name.
 _MAPPING = re.compile(
@@ -86,9 +92,16 @@ def collapse() -> int:
 
 
 class HugePages:
-    """Collapses the memory of a service a few times after its start, in a thread."""
+    """Freezes and collapses the memory of a service a few times after its start, in a thread, between requests.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    served
+        Returns a number that changes with each request; a negative one while some are running.
+    """
+
+    def __init__(self, served: Callable[[], int] = lambda: 0) -> None:
+        self._served = served
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sourcelight-huge-pages", daemon=True)
 
@@ -103,29 +116,43 @@ class HugePages:
 
     def _run(self) -> None:
         for delay_s in DELAYS_S:
-            if self._stopped.wait(delay_s):
+            if self._stopped.wait(delay_s) or self._was_stopped_before_pause():
                 return
+            freeze()
             try:
                 collapse()
             except (OSError, AttributeError):  # without /proc, or in a C library without madvise
                 return
 
+    def _was_stopped_before_pause(self) -> bool:
+        """Wait for a second without requests, but not for long; return whether the service stopped before it."""
+        for _ in range(_MAX_WAITS):
+            before = self._served()
+            if self._stopped.wait(_IDLE_S):
+                return True
+            if before == self._served() >= 0:
+                return False
+        return False
+
+
+def freeze() -> None:
+    """Make the garbage collector skip all objects from now on: most of those that are in use now stay.
+
+    One pass over 95,000 objects stopped all threads for 60 ms.
+    """
+    gc.collect()
+    gc.freeze()
+
 
 def warm_up(engine: Engine) -> None:
-    """Load scanners, codecs and commit views, which a first search would wait for (0.3 s measured).
-
-    These objects stay, so the garbage collector skips them from now on: one pass over 95,000 objects stopped all
-    threads for 60 ms.
-    """
+    """Load scanners, codecs and commit views, which a first search would wait for (0.3 s measured)."""
     from sourcelight.core.cancellation import Cancellation
     from sourcelight.core.wire.request import SearchRequest
     from sourcelight.repos import Viewer
 
-    # Patterns that match nearly everywhere, so that the searches read text.
-    for pattern in ("e", "/[aeiou]/"):
-        request = SearchRequest(f"{pattern} count:1")
-        for _ in engine.stream(request, Viewer.owner(), Cancellation(2.0)):
+    # Patterns that match nearly everywhere, so that the searches read text, and one that opens all repositories.
+    for query in ("e count:1", "/[aeiou]/ count:1", f"{_NOWHERE} file:{_NOWHERE} -lang:python case:yes count:all"):
+        for _ in engine.stream(SearchRequest(query), Viewer.owner(), Cancellation(2.0)):
             pass
 
-    gc.collect()
-    gc.freeze()
+    freeze()

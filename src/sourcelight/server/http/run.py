@@ -362,7 +362,7 @@ class HttpServer(uvicorn.Server):
         self.server_state = SharedState(self.register, app.state)
         self._app = app
         self._opening = opening
-        self._huge_pages = HugePages()
+        self._huge_pages = HugePages(lambda: -1 if self.server_state.tasks else self.server_state.total_requests)
         self.received: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
