@@ -68,6 +68,17 @@ def person_key(name: str, email: str) -> Pair:
     return (name, "") if not address or is_placeholder(address) else ("", address)
 
 
+def pair_text(pair: Pair) -> str:
+    """Write a person as ``Name <address>``."""
+    return f"{pair[0]} <{pair[1]}>"
+
+
+def parse_pair(text: str) -> Pair:
+    """Return the name and the address of ``Name <address>``."""
+    name, _, email = text.rpartition(" <")
+    return name, email.removesuffix(">")
+
+
 def display_pair(commits: Mapping[Pair, int]) -> Pair:
     """Return the name and address with the most commits; of equal ones the first in the order of texts."""
     # Ties are decided by the texts, so that two runs, and two workers of a cluster, name a person alike.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sourcelight.core.batches.persons import Pair, person_key
+from sourcelight.core.batches.persons import Pair, pair_text, parse_pair, person_key
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.markup import count_of
 from sourcelight.core.query.file_kinds import DOCUMENTATION, SOURCE, kind_of_path
@@ -183,7 +183,7 @@ def _co_authors(commits: Frame, all_people: Frame | None) -> Iterator[tuple[str,
     names = {} if all_people is None else _names_by_person(all_people)
     columns = (commits[column] for column in ("author", "author_email", "commit", "commit_date", "co_authors"))
     for author, address, commit, date, co_authors in zip(*columns, strict=True):
-        pairs = map(_pair, () if co_authors is None else co_authors)
+        pairs = (parse_pair(str(text)) for text in (() if co_authors is None else co_authors))
         distinct_people = {names.get(person_key(*pair), pair) for pair in pairs}
         for name, email in sorted(distinct_people - {(author, address)}):
             yield name, email, commit, date
@@ -197,15 +197,9 @@ def _names_by_person(people: Frame) -> dict[Pair, Pair]:
 
     for name, aliases in people.attrs.get("aliases", {}).items():
         for alias in aliases:
-            names[person_key(*_pair(alias))] = _pair(name)
+            names[person_key(*parse_pair(alias))] = parse_pair(name)
 
     return names
-
-
-def _pair(text: str) -> Pair:
-    """Return name and address of ``Name <address>``."""
-    name, _, email = str(text).rpartition(" <")
-    return name, email.removesuffix(">")
 
 
 def churn_of(changes: Frame, column: str, key: Callable[[str], str] | None = None) -> Frame:
@@ -299,7 +293,7 @@ def _bus_factor_row(directory: str, files: Frame) -> dict[str, Any]:
         "bus_factor": factor,
         "lines": total,
         "authors": len(lines),
-        "owners": [f"{name} <{email}>" for name, email in zip(owners["author"], owners["author_email"], strict=True)],
+        "owners": [pair_text(pair) for pair in zip(owners["author"], owners["author_email"], strict=True)],
         "share": share,
         "exact": bool(files["exact"].all()),
         "agent_lines": files["agent_lines"].sum(min_count=1),

@@ -1,4 +1,8 @@
-"""People of reports: who is one person, joiners and leavers."""
+"""People of reports: who is one person, joiners and leavers.
+
+Names come from the answer of `Client.contributors` where a service has it, else from the commits themselves. All tables
+of a report get them from `unify_names`, so that a person has one name as author and as committer.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.persons import Pair, display_pair, person_key
+from sourcelight.core.batches.persons import Pair, display_pair, pair_text, parse_pair, person_key
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of
 from sourcelight.lab.reports.model import Frame, LinkOf, Metric, ReportTable, Section
@@ -68,7 +72,7 @@ def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -
     authors = [display_names.get(pair, pair) for pair in pairs]
     frame["author"] = [name for name, _ in authors]
     frame["author_email"] = [email for _, email in authors]
-    frame["person"] = [f"{name} <{email}>" for name, email in authors]
+    frame["person"] = [pair_text(author) for author in authors]
     if people is not None:
         # A person who isn't in `people` keeps what the commits say.
         bots = dict(zip(_pairs(people), people["bot"].fillna(value=False).astype("bool").tolist(), strict=True))
@@ -83,7 +87,7 @@ def _display_names(people: Frame) -> dict[Pair, Pair]:
     display_names: dict[Pair, Pair] = {}
     for name, aliases in people.attrs.get("aliases", {}).items():
         for alias in aliases:
-            display_names[_pair(alias)] = _pair(name)
+            display_names[parse_pair(alias)] = parse_pair(name)
     return display_names
 
 
@@ -116,11 +120,6 @@ def _set_texts(frame: Frame, column: str, is_row: Any, texts: list[str]) -> None
     values = frame[column].astype("object")
     values[is_row] = texts
     frame[column] = values
-
-
-def _pair(text: str) -> Pair:
-    name, _, email = text.rpartition(" <")
-    return name, email.removesuffix(">")
 
 
 def _by_address(pairs: list[Pair]) -> dict[Pair, Pair]:
@@ -303,30 +302,14 @@ def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     keys = ("author", "author_email")
     of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
     departed_note = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
-    tables = (
-        ReportTable(
-            name="joined",
-            title="Joined",
-            frame=comparison.joiners,
-            counts=of_joined,
-            excludes="bots.",
-            source="",
-            keys=keys,
-            max_rows=15,
-            link=link,
-        ),
-        ReportTable(
-            name="left",
-            title="Left",
-            frame=comparison.leavers,
-            counts=departed_note,
-            excludes="bots.",
-            source="",
-            keys=keys,
-            max_rows=15,
-            link=link,
-        ),
-    )
+
+    def table(name: str, frame: Frame, counts: str) -> ReportTable:
+        return ReportTable(
+            name=name, title=name.title(), frame=frame, counts=counts, excludes="bots.", source="", keys=keys,
+            max_rows=15, link=link,
+        )  # fmt: skip
+
+    tables = (table("joined", comparison.joiners, of_joined), table("left", comparison.leavers, departed_note))
     joiners = count_of(len(comparison.joiners), "person")
     leavers = count_of(len(comparison.leavers), "person")
     text = f"From {span}, {joiners} joined, and {leavers} of the {time} before wrote no commit."

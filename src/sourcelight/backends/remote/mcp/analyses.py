@@ -14,7 +14,7 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp.history import calls as history
 from sourcelight.backends.remote.mcp.request import ToolRequest
-from sourcelight.core.batches.persons import Pair, display_pair, person_key
+from sourcelight.core.batches.persons import Pair, display_pair, pair_text, parse_pair, person_key
 from sourcelight.core.batches.results import ToolResult, tie_key
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.notices import MERGES_COUNTED, MERGES_LEFT_OUT, Rule
@@ -282,7 +282,7 @@ class _People:
             if len(counts) > 1:
                 display_name = self._display_names[key]
                 other_names = [pair for pair in sorted(counts) if pair != display_name]
-                self.aliases[_text(display_name)] = [_text(pair) for pair in (display_name, *other_names)]
+                self.aliases[pair_text(display_name)] = [pair_text(pair) for pair in (display_name, *other_names)]
 
         self.notices: tuple[str, ...] = ()
         if not self._joins_addresses:
@@ -300,12 +300,7 @@ class _People:
 
     def co_authors(self, texts: list[str]) -> Iterator[Pair]:
         """Yield the distinct people of trailers."""
-        pairs = (text.rpartition(" <") for text in texts)
-        yield from dict.fromkeys(self.person(name, email.removesuffix(">")) for name, _, email in pairs)
-
-
-def _text(pair: Pair) -> str:
-    return f"{pair[0]} <{pair[1]}>"
+        yield from dict.fromkeys(self.person(*parse_pair(text)) for text in texts)
 
 
 def _answer(

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.batches.persons import BOT_RULE
+from sourcelight.core.batches.persons import BOT_RULE, pair_text
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.notices import Rule
@@ -26,7 +26,7 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kind_notices, selected_kinds
 from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_history
 from sourcelight.engines.tools.history.people.owned_lines import OwnedLines, SelectedFiles, is_below, owned_lines
-from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices, text_of
+from sourcelight.engines.tools.history.people.person_set import PersonNumbers, agent_notices
 from sourcelight.engines.tools.history.tables import bounds, directories, group, total
 
 _EPOCH_YEAR = 1970
@@ -199,7 +199,7 @@ def _bus_factor_of(owned: OwnedLines, rows: Int64Array, people: PersonNumbers, r
         "bus_factor": factor,
         "lines": line_count,
         "authors": len(order),
-        "owners": [text_of(people.display_pairs[person]) for person in persons[order[:factor]].tolist()],
+        "owners": [pair_text(people.display_pairs[person]) for person in persons[order[:factor]].tolist()],
         "share": float(running[factor - 1] / line_count) if factor else 0.0,
         "exact": bool(owned.exact[rows].all()),
         "agent_lines": int(owned.agent_lines[rows].sum()),

@@ -15,7 +15,7 @@ import numpy as np
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.batches.agents import LOWER_BOUND
 from sourcelight.core.batches.commit_messages import co_authors
-from sourcelight.core.batches.persons import BOT_RULE, Pair, display_pair, is_bot, person_key
+from sourcelight.core.batches.persons import BOT_RULE, Pair, display_pair, is_bot, pair_text, person_key
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.core.markup import count_of
@@ -119,8 +119,8 @@ class PersonNumbers:
 
         for pair, members in zip(self.display_pairs, identities, strict=True):
             if set(members) - {pair}:
-                text = text_of(pair)
-                texts = [text, *map(text_of, sorted(members))]
+                text = pair_text(pair)
+                texts = [text, *map(pair_text, sorted(members))]
                 names[text] = list(dict.fromkeys(texts))
 
         return names
@@ -267,12 +267,6 @@ def agent_notices(commits: int = 0, lines: int = 0) -> list[Rule]:
         return [Rule(text, "agent lines")]
 
     return []
-
-
-def text_of(pair: Pair) -> str:
-    """Return a person as text: ``Name <address>``."""
-    name, email = pair
-    return f"{name} <{email}>"
 
 
 @dataclass(frozen=True, slots=True)
