@@ -1,13 +1,20 @@
-"""HTTP requests to a service: credentials, retries, redirects, and statuses as typed errors."""
+"""HTTP requests to a service: credentials, retries, redirects, and statuses as typed errors.
+
+Every request goes out with the credential in a header of its own, which is renewed once when the service refuses it.
+What the library raises becomes one of Sourcelight's errors without its frames, and the text of an error page is read
+up to a limit and without secrets: neither a message nor a traceback can show the token. A request is sent again only
+where that can do no harm: one that changes nothing after any sign that the service is busy, others only when it says
+that it did nothing.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
@@ -33,6 +40,8 @@ _MAX_REDIRECTS = 5
 
 _MAX_ERROR_CHARS = 2000
 """Characters of an error page that are read."""
+
+_Sent = TypeVar("_Sent")
 
 
 class _Authorization(httpx2.Auth):
@@ -86,7 +95,7 @@ class HttpTransport:
 
     @asynccontextmanager
     async def _live_stream(self, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
-        response = await self._open_response(params)
+        response = await self._retry(lambda: self._ask(params), BUSY)
         try:
             async with read_ahead(self._bytes(response)) as portions:
                 yield portions
@@ -114,17 +123,7 @@ class HttpTransport:
             raise ValueError(f"not a path: {path[:200]!r}")
 
         request = client.build_request("GET", url, headers={"Accept": "*/*"})
-        with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
-            response = await client.send(request, auth=_Authorization(self._credential), stream=True)
-
-        try:
-            if not response.is_success:
-                text = await self._error_text(response)
-                raise refusal_error(self._endpoint.url, response.status_code, text, missing="has no such file")
-            with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
-                return await response.aread()
-        finally:
-            await response.aclose()
+        return await self._body(request, missing="has no such file")
 
     async def ask_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
         """Request an API of the service and return its JSON; None for an empty body.
@@ -139,24 +138,10 @@ class HttpTransport:
         request = {"method": method, "path": path, "body": body, "params": dict(params)}
 
         async def send_live(_: Any) -> Any:
-            return await self._send_json(method, path, body, params)
+            # A POST that may have had an effect must not be repeated.
+            return await self._retry(lambda: self._live_json(method, path, body, params), REFUSED)
 
         return await route().ask("json", self._endpoint.url, request, send_live, _ignore_progress, self.hide_secrets)
-
-    async def _send_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
-        """Send a request again when the service says that it did nothing because it is busy."""
-        for attempt in count():
-            try:
-                return await self._live_json(method, path, body, params)
-            except (errors.ConnectFailed, errors.ServiceError) as exc:
-                # Only statuses that say that nothing was done (429, 503): a POST that may have had an effect must not
-                # be repeated.
-                wait_s = self._retry_policy.retry_wait_s(attempt, exc, REFUSED)
-                if wait_s is None:
-                    raise
-            await asyncio.sleep(wait_s)
-
-        raise AssertionError
 
     async def _live_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
         client = self._http_client()
@@ -164,28 +149,32 @@ class HttpTransport:
         content = {} if body is None else {"json": body}
         url = httpx2.URL(self._endpoint.url + path)
         request = client.build_request(method, url, params=dict(params), headers=headers, **content)
-        with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
-            response = await client.send(request, auth=_Authorization(self._credential), stream=True)
-
-        try:
-            if not response.is_success:
-                text = await self._error_text(response)
-                missing = "has no deep search API"
-                raise refusal_error(
-                    self._endpoint.url, response.status_code, text, response.headers.get("Retry-After", ""),
-                    missing=missing,
-                )  # fmt: skip
-            with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
-                data = await response.aread()
-        finally:
-            await response.aclose()
-
+        data = await self._body(request, missing="has no deep search API")
         try:
             return json.loads(data) if data else None
         except (ValueError, RecursionError):
             raise errors.ProtocolError(
                 f"{self._endpoint.url} returned a response that is not JSON; check the address of the service"
             ) from None
+
+    async def _body(self, request: httpx2.Request, *, missing: str) -> bytes:
+        """Send a request and return the body of its response; `missing` is the meaning of a 404."""
+        response = await self._send(request)
+        try:
+            if not response.is_success:
+                text = await self._error_text(response)
+                retry_after = response.headers.get("Retry-After", "")
+                raise refusal_error(self._endpoint.url, response.status_code, text, retry_after, missing=missing)
+            with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
+                return await response.aread()
+        finally:
+            await response.aclose()
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request with the credential and return its response, whose body is still to be read."""
+        client = self._http_client()
+        with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
+            return await client.send(request, auth=_Authorization(self._credential), stream=True)
 
     @asynccontextmanager
     async def post_stream(self, path: str, body: Any) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -198,7 +187,7 @@ class HttpTransport:
         TransportError, ServiceError, ProtocolError
             The request failed; the bytes raise `TimedOut` and `StreamBroken`.
         """
-        response = await self._retry(lambda: self._post(path, body))
+        response = await self._retry(lambda: self._post(path, body), BUSY)
         try:
             async with read_ahead(self._bytes(response)) as portions:
                 yield portions
@@ -209,19 +198,15 @@ class HttpTransport:
         client = self._http_client()
         headers = {"X-Requested-With": "sourcelight"}
         request = client.build_request("POST", httpx2.URL(self._endpoint.url + path), json=body, headers=headers)
-        with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
-            response = await client.send(request, auth=_Authorization(self._credential), stream=True)
-        return await self._accept_stream(response)
+        return await self._accept_stream(await self._send(request))
 
-    async def _open_response(self, params: Mapping[str, str]) -> httpx2.Response:
-        return await self._retry(lambda: self._ask(params))
-
-    async def _retry(self, send: Callable[[], Awaitable[httpx2.Response]]) -> httpx2.Response:
+    async def _retry(self, send: Callable[[], Awaitable[_Sent]], statuses: Collection[int]) -> _Sent:
+        """Return what `send` returns; it is sent again when no connection is made, or after one of `statuses`."""
         for attempt in count():
             try:
                 return await send()
             except (errors.ConnectFailed, errors.ServiceError) as exc:
-                wait_s = self._retry_policy.retry_wait_s(attempt, exc, BUSY)
+                wait_s = self._retry_policy.retry_wait_s(attempt, exc, statuses)
                 if wait_s is None:
                     raise
             await asyncio.sleep(wait_s)
@@ -230,12 +215,10 @@ class HttpTransport:
 
     async def _ask(self, params: Mapping[str, str]) -> httpx2.Response:
         client = self._http_client()
-        auth = _Authorization(self._credential)
         url = httpx2.URL(self._endpoint.stream_url, params=dict(params))
         for _ in range(_MAX_REDIRECTS + 1):
             request = client.build_request("GET", url)
-            with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
-                response = await client.send(request, auth=auth, stream=True)
+            response = await self._send(request)
             if response.status_code not in _REDIRECTS or "Location" not in response.headers:
                 break
             await response.aclose()
