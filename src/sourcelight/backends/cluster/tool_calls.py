@@ -1,4 +1,8 @@
-"""Run tools, counts and steps of deep search over a cluster, on the workers that hold what they need."""
+"""Run tools, counts and steps of deep search over a cluster, on the workers that hold what they need.
+
+A tool whose answer can be joined from parts runs on all workers that hold its repositories. Any other runs on the
+worker that holds most of their bytes, which fetches the rest up to `GATHER_BYTES`. Counts are exact or None.
+"""
 
 from __future__ import annotations
 

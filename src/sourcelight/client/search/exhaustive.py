@@ -1,4 +1,10 @@
-"""Everything from a service that caps its answers: a capped query is cut into parts until none is capped."""
+"""Everything from a service that caps its answers: a capped query is cut into parts until none is capped.
+
+Each capped answer tells how to cut: the repositories, languages and paths that it names become parts of their own,
+and the rest a part without them (see `query_parts`). Parts are queries like any other, asked a few at a time, each as a
+task. The rows of a part wait until it is complete, so that a file has one state; a part that can be cut no further
+gives what it has at the end, with the reason. A failed part is named and not cut: that would only add load.
+"""
 
 from __future__ import annotations
 
@@ -213,9 +219,8 @@ class _PartQueue:
                     for batch in await self._collect(part, answer):
                         yield batch
 
-                    if not any(
-                        answer is split_answer for split_answer in self._split_answers
-                    ):  # its parts send them again
+                    # The parts of a split answer send them again.
+                    if not any(answer is split_answer for split_answer in self._split_answers):
                         for other in answer.other:
                             yield other
 

@@ -1,4 +1,10 @@
-"""Patterns that are ready to scan: one object per text, kind and case."""
+"""Patterns that are ready to scan: one object per text, kind and case.
+
+A scan goes from cheap to exact. A plain text is found as bytes. A regular expression is first reduced to texts that
+every match contains: the rarest of them is looked for, and RE2 reads only the lines or documents around it; without a
+rare text RE2 reads all of them. The lines so found are candidates, and `spans` tells the matches in them. Whatever is
+not needed for a short plain text, RE2 included, is made on first use, since most searches for a word never ask for it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Dates of queries and tools: one grammar, always an instant in UTC. Durations of queries: in seconds."""
+"""Dates of queries and tools: one grammar, always an instant in UTC. Durations of queries: in seconds.
+
+The forms of absolute dates are tried in one order, and each must be the whole text; only a month by its name may stand
+within other words. What is left is read as a day, such as ``last monday`` or ``3 weeks ago``, as a clock time, or as a
+day and a clock time after it. What is ambiguous has one fixed reading: UTC without a zone, the month first between
+slashes, the day first between dots, and for a name the latest such day or month that is over.
+"""
 
 from __future__ import annotations
 

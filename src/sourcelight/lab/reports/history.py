@@ -1,4 +1,10 @@
-"""Commits as reports of both kinds show them: columns to group by, sums, and tables and figures of activity."""
+"""Commits as reports of both kinds show them: columns to group by, sums, and tables and figures of activity.
+
+A bar is a period, and its length follows from the time of the commits, so that a figure has some 70 bars at most.
+Periods are in UTC and weeks begin on Monday; days of the week and hours are those of each author's own clock. Sums say
+what they leave out: merges have no lines of their own, and a service may not send some numbers at all. Bots count as
+commits and never as people.
+"""
 
 from __future__ import annotations
 

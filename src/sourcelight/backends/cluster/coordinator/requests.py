@@ -1,4 +1,9 @@
-"""Send a request to one worker, or to all holders of some repositories, with failover to their replicas."""
+"""Send a request to one worker, or to all holders of some repositories, with failover to their replicas.
+
+`ask_one` tries one worker after another. `HolderRequests` asks all holders at once, each for its own repositories, and
+asks the next holder for those without an answer. Where workers exchange numbers, as for a ranking, all begin again if
+one fails.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Generations: the repositories of a cluster and the shard of each, in one immutable file per generation."""
+"""Generations: the repositories of a cluster and the shard of each, in one immutable file per generation.
+
+A generation is named by the hash of its file, so that readers notice a changed or half written one. ``current.json``
+names the newest. Builders read it again before they replace it, because object storage has no locks.
+"""
 
 from __future__ import annotations
 

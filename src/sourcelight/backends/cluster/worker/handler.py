@@ -1,4 +1,9 @@
-"""Run requests in threads of a worker, and send their messages meanwhile."""
+"""Run requests in threads of a worker, and send their messages meanwhile.
+
+Each request has a thread and an outbox, from which the event loop sends. A reader that leaves cancels the thread and
+waits for it, so that no shard is closed under it. Replicas are fetched by one more thread, which a newer list of shards
+stops.
+"""
 
 from __future__ import annotations
 
@@ -94,6 +99,7 @@ class RequestHandler:
         Every message has ``kind``: ``results``, ``progress``, ``beat`` (a proof of life), and last ``end`` or
         ``fault``.
         """
+        # Without a thread: all of them may be rankings that wait for such numbers.
         if operation == TELL:
             self._posts.tell(payload)
             yield {"kind": "end"}

@@ -1,4 +1,9 @@
-"""Being signed in: the flow in the browser, and tokens that stay fresh."""
+"""Being signed in: the flow in the browser, and tokens that stay fresh.
+
+Tokens are in a file under a lock, since several processes may renew them. `sign_in` uses the stored ones while they are
+fresh, or renews them, and opens the browser only if that fails. A code counts only with the state, the verifier (PKCE)
+and the issuer of this sign-in.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The handler of `find_references`."""
+"""The handler of `find_references`.
+
+References are reported while they are found, likeliest first, since a limit takes the first of them; the answer has
+them by repository and path. Complete answers are cached with their notices.
+"""
 
 from __future__ import annotations
 

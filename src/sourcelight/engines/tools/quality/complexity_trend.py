@@ -1,4 +1,9 @@
-"""`complexity_trend`: sizes and complexities at several commits, of everything, of files or of functions."""
+"""`complexity_trend`: sizes and complexities at several commits, of everything, of files or of functions.
+
+The commits are those that are asked for, or ones at regular intervals along the first parents of the newest. They are
+measured one after another with one cache by contents and language: a file that stays the same is parsed once. A commit
+without the path and a file that can't be parsed are named in a notice, and all others still have their rows.
+"""
 
 from __future__ import annotations
 

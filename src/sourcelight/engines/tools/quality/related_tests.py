@@ -1,4 +1,9 @@
-"""`related_tests`: tests that import a file, use its definitions, or change with it."""
+"""`related_tests`: tests that import a file, use its definitions, or change with it.
+
+Three independent signs name a test: it imports the file, uses a name that the file defines, or was changed by the same
+commits. The first two are certain and make a test related by themselves. Shared commits alone may be chance, so without
+the others several of them are needed.
+"""
 
 from __future__ import annotations
 
