@@ -44,7 +44,7 @@ LONG_MODULES = {
     "engines.navigation.languages.c": "C and C++",
     "engines.navigation.languages.go.inference": "types of Go expressions",
     "engines.navigation.languages.python.inference": "types of Python expressions",
-    "engines.navigation.languages.rust": "Rust",
+    "engines.navigation.languages.rust.rules": "Rust",
     "engines.navigation.languages.typescript.inference": "types of TypeScript expressions",
     "engines.search.index.build": "the steps of one build, in the order that a crash must not break",
     # One class each: its methods share state.

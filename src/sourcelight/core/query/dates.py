@@ -99,6 +99,11 @@ def date_advice(text: str) -> str:
     return f"write {period}{'-01' if match[1] else '-01-01'} for the start of {period}; {ACCEPTED}"
 
 
+def current_time() -> datetime:
+    """Return the time that relative dates count from."""
+    return datetime.now(tz=UTC)
+
+
 def parse_date(text: str, now: datetime) -> datetime:
     """Return the instant that `text` names, in UTC.
 

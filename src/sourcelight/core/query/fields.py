@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import Enum
 
 from sourcelight.core.query.dates import date_advice, duration_s, parse_date
@@ -38,9 +38,12 @@ _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 """Spellings of the two booleans in Go's `strconv.ParseBool`, which other services use."""
 
-_YES = frozenset({"y", "Y", "yes", "YES", "Yes"}) | _TRUE
-_NO = frozenset({"n", "N", "no", "NO", "No"}) | _FALSE
-_ONLY = frozenset({"o", "only", "ONLY", "Only"})
+_YES_NO_ONLY: Mapping[str, frozenset[str]] = {
+    "yes": frozenset({"y", "Y", "yes", "YES", "Yes"}) | _TRUE,
+    "no": frozenset({"n", "N", "no", "NO", "No"}) | _FALSE,
+    "only": frozenset({"o", "only", "ONLY", "Only"}),
+}
+"""The meanings of values such as that of ``fork:``, with their spellings."""
 
 SYMBOL_KINDS: tuple[str, ...] = (
     "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
@@ -185,13 +188,7 @@ def boolean(value: str) -> bool | None:
 
 def yes_no_only(value: str) -> str | None:
     """Return ``yes``, ``no`` or ``only``, or None if `value` isn't one of their spellings."""
-    if value in _YES:
-        return "yes"
-    if value in _NO:
-        return "no"
-    if value in _ONLY:
-        return "only"
-    return None
+    return next((meaning for meaning, spellings in _YES_NO_ONLY.items() if value in spellings), None)
 
 
 def nearest_value(name: str, value: str) -> str | None:
@@ -403,8 +400,3 @@ def names_of(*scopes: FilterScope) -> frozenset[str]:
 def label_of(name: str) -> str:
     """Return the name of a filter as messages write it: ``patternType`` for ``patterntype``."""
     return FIELDS[name].label or name
-
-
-def current_time() -> datetime:
-    """Return the time that relative dates count from."""
-    return datetime.now(tz=UTC)

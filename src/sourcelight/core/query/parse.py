@@ -13,7 +13,8 @@ from typing import NoReturn
 from sourcelight.core.arguments import checks_arguments
 from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.query.alternatives import alternatives
-from sourcelight.core.query.fields import DATED, NAMED_TYPES, PATTERN_TYPES, STRUCTURE, current_time
+from sourcelight.core.query.dates import current_time
+from sourcelight.core.query.fields import DATED, NAMED_TYPES, PATTERN_TYPES, STRUCTURE
 from sourcelight.core.query.normalize import Normalizer
 from sourcelight.core.query.shapes import fill, is_replaceable, split_words
 from sourcelight.core.query.syntax.lexer import RawFilter

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.regexps import regexp_problem
 from sourcelight.core.query.syntax.lexer import RawFilter, RawPattern
 from sourcelight.core.query.syntax.nodes import Predicate
@@ -105,7 +104,7 @@ def _description(text: str) -> Arguments:
 
 
 def _at_time(text: str) -> Arguments:
-    from sourcelight.core.query.dates import parse_date
+    from sourcelight.core.query.dates import current_time, parse_date
 
     parts = [part.strip() for part in text.split(",")]
     if len(parts) > 2:

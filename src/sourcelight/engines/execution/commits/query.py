@@ -14,8 +14,7 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.alternatives import cell_kinds_of
-from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import current_time
+from sourcelight.core.query.dates import current_time, parse_date
 from sourcelight.core.query.languages import find_language, path_regex
 from sourcelight.engines.execution.structures import structure_pattern, structures_of
 from sourcelight.engines.history.search.query import (

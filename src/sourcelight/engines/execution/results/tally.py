@@ -17,8 +17,7 @@ from sourcelight.core.batches.codecs.few_matches import FewMatches
 from sourcelight.core.batches.codecs.raw_matches import RawMatches
 from sourcelight.core.batches.results import most_frequent
 from sourcelight.core.batches.rows import MatchRows
-from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import current_time
+from sourcelight.core.query.dates import current_time, parse_date
 from sourcelight.core.query.regexps import escape_regexp, exact_name
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.core.wire.events import SuggestedFilter

@@ -15,8 +15,7 @@ from sourcelight.core.batches import CommitId
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError
 from sourcelight.core.query import Alternative, Filter, Predicate
-from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import current_time
+from sourcelight.core.query.dates import current_time, parse_date
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, is_revision, matching_refs, newest_before, resolve
 

@@ -13,8 +13,8 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.exact import NameTest, name_test
 from sourcelight.core.query import Alternative, Filter, Predicate
-from sourcelight.core.query.dates import ACCEPTED, parse_date
-from sourcelight.core.query.fields import FILE_FIELDS, current_time
+from sourcelight.core.query.dates import ACCEPTED, current_time, parse_date
+from sourcelight.core.query.fields import FILE_FIELDS
 from sourcelight.engines.execution.structures import structures_of
 from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOptions, Target, TextQuery
 from sourcelight.repos import Repository, has_commit_after

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sourcelight.engines.navigation.languages.declared import TYPES, Declaration, DeclarationRef, ModuleRef, NameUse
-from sourcelight.engines.navigation.languages.rust_crates import child_file, crate_root, crates, parent_file
+from sourcelight.engines.navigation.languages.rust.crates import child_file, crate_root, crates, parent_file
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.navigation.nodes import nearest

@@ -1,6 +1,6 @@
 """The syntax rules of Rust: which identifiers declare a name, how a name is used, and what type an expression has.
 
-`rust_paths` follows paths such as ``crate::config::Config`` to their declarations.
+`paths` follows paths such as ``crate::config::Config`` to their declarations.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sourcelight.engines.navigation.languages.declared import (
     TypeStep,
     declare,
 )
-from sourcelight.engines.navigation.languages.rust_crates import crate_root, crates
-from sourcelight.engines.navigation.languages.rust_paths import RustPaths
-from sourcelight.engines.navigation.languages.rust_tokens import macro_declaration, macro_use, use_path
+from sourcelight.engines.navigation.languages.rust.crates import crate_root, crates
+from sourcelight.engines.navigation.languages.rust.paths import RustPaths
+from sourcelight.engines.navigation.languages.rust.tokens import macro_declaration, macro_use, use_path
 from sourcelight.engines.navigation.model import Document, Role
 
 if TYPE_CHECKING:
