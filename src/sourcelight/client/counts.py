@@ -1,4 +1,9 @@
-"""Counts of matches: in all, by columns, and as a table."""
+"""Counts of matches: in all, by columns, and as a table.
+
+All three count by one way. A query without a limit and a timeout is counted by the engine, which sends no rows; others,
+and those of a backend that can't count, are searched and counted as their rows arrive. A count that is not of all
+matches says so by a warning, because a number alone can't.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.progress import IncompleteCountWarning, warn, watch
+from sourcelight.client.run_maker import RunMaker
 from sourcelight.client.search.queries import QueryText, everything, is_bounded, query_text
 from sourcelight.client.search.search_run import SearchRun, await_phase, consume
 from sourcelight.core.arguments import checks_methods
@@ -18,8 +24,6 @@ from sourcelight.display.notebook import ProgressChoice
 if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
-
-from sourcelight.client.run_maker import RunMaker
 
 _OTHER_NAMES = {"repo": "repository", "file": "path", "lang": "language"}
 """Filters of queries, and the columns that they are about."""

@@ -1,4 +1,9 @@
-"""Open repositories on this machine, or a cluster that has them."""
+"""Open repositories on this machine, or a cluster that has them.
+
+`aopen` is awaited and `open` blocks; both open the same backend, which for a client of a service is never loaded. A
+small index is built before a client is returned; a large one is built in the background while searches read the
+repositories themselves. Opening runs in a thread, so that a notebook can draw its progress and interrupt it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Several backends as one backend, and the tools that their services advertise."""
+"""Several backends as one backend, and the tools that their services advertise.
+
+A stream is merged as it arrives, and equal rows are given once, those of the first service. A search whose rows are
+kept can be sorted afterwards, and one for everything splits the query for each service that caps its answers. Counts
+are of the merged rows, since two services may have the same repository. A service that fails is named in the status and
+does not stop the others.
+"""
 
 from __future__ import annotations
 

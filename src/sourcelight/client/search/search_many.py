@@ -1,4 +1,9 @@
-"""Several searches at once, and the one labelled answer that they give."""
+"""Several searches at once, and the one labelled answer that they give.
+
+A few searches are under way at a time, each with a state of its own; one that fails keeps what it has, and only if all
+fail is the first error raised. The answer is a `SearchResult` with the rows of all searches one after another, so that
+everything that shows, writes or joins a result does so with several.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The cells of one file: their texts, and the position of each of their lines in the file."""
+"""The cells of one file: their texts, and the position of each of their lines in the file.
+
+A text is searched as a reader of the notebook sees it, and its matches are reported as places of the file. In JSON a
+character may be an escape of several bytes, so only the starts of lines are mapped exactly. Formats whose lines are one
+string each compute this mapping on request (`LinePlaces`) instead of holding a fragment for every line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Add filters to the text of a query, and check that the new text means the query and the filters."""
+"""Add filters to the text of a query, and check that the new text means the query and the filters.
+
+Users see their queries again, so the text stays as it was typed wherever that is right. Each function makes the tree
+that is meant and a few candidate texts; the first text that is read as this tree wins, and without one the text is
+written from the tree. No text is trusted because of how it looks: quotes, parentheses and ``or`` may change its
+meaning.
+"""
 
 from __future__ import annotations
 

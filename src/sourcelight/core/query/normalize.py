@@ -1,4 +1,10 @@
-"""Normalize a tree as written: aliases, ``content:``, ``count:all``, joined runs."""
+"""Normalize a tree as written: aliases, ``content:``, ``count:all``, joined runs.
+
+What adjacent terms mean depends on the pattern type: in keyword search each must occur, in a regular expression they
+follow one another with anything between, a plain text joins them by spaces, and in a pattern of code even the white
+space stays as typed. Nodes are compared by value and so have no positions; the normalizer keeps these beside the nodes,
+for the messages about errors.
+"""
 
 from __future__ import annotations
 

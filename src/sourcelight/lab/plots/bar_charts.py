@@ -1,4 +1,9 @@
-"""Horizontal bars: amounts by a column, and shares of authors."""
+"""Horizontal bars: amounts by a column, and shares of authors.
+
+Amounts are summed by the bar and, where bars are divided, by a second column; the largest are drawn, and a note counts
+the rest. All bars of a figure have the same parts in the same order, so that a color means one value. All sums are made
+with the figure; its `draw` has nothing left to compute.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Amounts over time: stacked bars by day, week, month, quarter or year."""
+"""Amounts over time: stacked bars by day, week, month, quarter or year.
+
+Without a requested period, rows of periods keep theirs, and others get the shortest one that gives a readable number of
+bars. Periods are those of UTC, and those without rows are drawn as gaps. Dates at the very beginning of 1970 come from
+unset clocks: such rows are left out, and a note counts them. Negative amounts are stacked below zero.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""A report as a page without scripts or network access, and as the output of a notebook cell."""
+"""A report as a page without scripts or network access, and as the output of a notebook cell.
+
+Every text of a repository is escaped here, beside the markup, and the policy of the page forbids scripts and requests
+as well. One style serves the page, its print and the notebook; colors come from the theme, light or dark. Tables fit a
+printed page: paths and names may be broken at their separators, dates and short values may not, and on a screen what is
+still too wide scrolls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`Report`: its tables, figures and the rows behind its numbers, and the files that it writes."""
+"""`Report`: its tables, figures and the rows behind its numbers, and the files that it writes.
+
+A report is finished data: it asks no service, except for the rows behind a table that are looked up. Each output is
+written by a module of its own when it is requested, and figures are drawn again for each. A number, a table and a
+source may have the same name: filters name keys of a table, so with them the table is meant.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +19,8 @@ from sourcelight.display.frames.export import text_or_path, write_frame
 from sourcelight.display.notebook.frame_views.table import REPORT
 from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, ReportContent, ReportTable
 
-_ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
-"""Extensions of files by format."""
+_FORMATS = ("csv", "parquet", "jsonl")
+"""Formats of tables, each also the extension of its files."""
 
 
 @refuses_former_names("Report")
@@ -302,9 +307,9 @@ def save(
     ValueError
         For a format that is not known.
     """
-    if format not in _ENDINGS:
-        raise ValueError(f"unknown format {format!r}; choose one of {', '.join(_ENDINGS)}")
-    path = Path(folder) / f"{name}{_ENDINGS[format]}"
+    if format not in _FORMATS:
+        raise ValueError(f"unknown format {format!r}; choose one of {', '.join(_FORMATS)}")
+    path = Path(folder) / f"{name}.{format}"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_frame(frame, path, format, spreadsheet=spreadsheet)
     return str(path)

@@ -1,4 +1,11 @@
-"""One MCP endpoint: a connection, its list of tools, and calls with typed errors."""
+"""One MCP endpoint: a connection, its list of tools, and calls with typed errors.
+
+The SDK wants its connection opened and closed in one task, so a task holds it, and calls of other tasks use its client.
+What goes wrong is noted where it is seen: the SDK reports a refusal, and a body that is too large, only as a closed
+connection. Connecting is tried again, and so is a call that the service refused because it was busy; after any other
+error it may have done the work. Recordings and replays take the place of the network at two points: the list of tools
+and a call.
+"""
 
 from __future__ import annotations
 

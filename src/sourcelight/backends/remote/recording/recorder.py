@@ -1,4 +1,10 @@
-"""Write a recording line by line, so that a kill leaves a complete prefix."""
+"""Write a recording line by line, so that a kill leaves a complete prefix.
+
+A line is written and flushed as soon as its reply is there, and an existing file is continued after its last complete
+line. Credentials never reach the file: they are replaced in texts, and a portion of a stream is held back until the
+next one, in case a credential is split between them. Only the owner can read the file, which has the replies of a
+private service.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Encode objects that occur once per file, chunk or commit: repositories, symbols, commits, ranges."""
+"""Encode objects that occur once per file, chunk or commit: repositories, symbols, commits, ranges.
+
+Rows are lines; the wire has files with chunks, and commits with one text. Chunks that overlap or touch become one,
+since a line is never sent twice, and a match that goes on in the next row becomes one range. Values that the wire has
+unchanged are copied by the keys of the schema; those that a row lacks, such as addresses and labels, are written here.
+"""
 
 from __future__ import annotations
 
