@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.core.errors import BadParameter, QueryError, UnsupportedQuery
-from sourcelight.core.wire.request import SearchRequest
+from sourcelight.core.wire.request import SearchRequest, display_limit, match_limit
 
 REQUESTS = st.builds(
     SearchRequest,
@@ -117,3 +117,18 @@ def test_a_time_limit_that_would_be_lost_is_refused() -> None:
 @given(REQUESTS, st.text(min_size=1))
 def test_another_query_leaves_all_else(request: SearchRequest, query: str) -> None:
     assert request.with_query(query) == replace(request, query=query)
+
+
+def test_limits_are_counted_in_the_singular_and_the_plural() -> None:
+    texts = [
+        match_limit(1).message,
+        match_limit(2_000).message,
+        display_limit(1, 1).message,
+        display_limit(1, 2).message,
+    ]
+    assert [text.partition(";")[0] for text in texts] == [
+        "The search stopped after 1 match",
+        "The search stopped after 2,000 matches",
+        "`display` limits the answer to 1 of 1 match.",
+        "`display` limits the answer to 1 of 2 matches.",
+    ]

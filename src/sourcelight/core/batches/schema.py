@@ -109,7 +109,7 @@ MATCHES: tuple[Column, ...] = (
     Column(
         "line",
         "string",
-        "text of the line without its newline; invalid UTF-8 as U+FFFD",
+        "text of the line without its newline; a carriage return before it stays; invalid UTF-8 as U+FFFD",
         "path and repo rows, and definitions from other services",
     ),
     Column("start", "list", "start of each match, code points into line", "rows without line"),

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from sourcelight.core.errors import BadParameter, UnsupportedQuery
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.wire.events import QuerySuggestion, Skipped
 
 _TYPE_OF_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
@@ -285,7 +286,7 @@ def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
     return Skipped(
         reason="shard-match-limit",
         title="result limit hit",
-        message=f"{stopped} after {limit:,} matches; there may be more. Add `count:all` for all of them.",
+        message=f"{stopped} after {count_of(limit, 'match')}; there may be more. Add `count:all` for all of them.",
         suggested=QuerySuggestion(title="increase limit", query_expression="count:all"),
     )
 
@@ -295,5 +296,5 @@ def display_limit(display: int, total: int) -> Skipped:
     return Skipped(
         reason="display",
         title="display limit hit",
-        message=f"{total:,} matches, of which {display:,} are shown, as `display` requested.",
+        message=f"`display` limits the answer to {display:,} of {count_of(total, 'match')}.",
     )

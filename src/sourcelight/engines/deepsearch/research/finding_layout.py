@@ -37,7 +37,8 @@ def write_finding(finding: Finding, inquiry: ResearchRequest) -> Draft:
     if finding.details:
         draft.add_section(finding.heading, _list([_cite(detail, draft) for detail in finding.details]))
 
-    draft.add_section("Method", _list(list(_method_of(finding, inquiry)) or ["See the citations."]))
+    if method := list(_method_of(finding, inquiry)):
+        draft.add_section("Method", _list(method))
     draft.add_section("Searched", Paragraph(format_searched(inquiry), says_no_model=True))
     draft.searches += [query for query in finding.queries if not query.startswith(_CALL_PREFIX)]
     draft.stats |= {

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sourcelight.core.markup import code, join_words
+from sourcelight.core.markup import code, count_of, join_words
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.facts.declared.forms import DECLARED_FORMS, DeclaredForm, noun_of
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
@@ -86,7 +86,7 @@ def count_declarations(work: Work) -> Fact | None:
     )
     fact.is_least = bool(unsure)
     if unsure:
-        fact.sentences.append(f"Left out: {unsure:,} lines that may be in a comment or a text.")
+        fact.sentences.append(f"Left out: {count_of(unsure, 'line')} that may be in a comment or a text.")
     if is_of_index:
         fact.unread = sorted(languages & UNPARSED_LANGUAGES - forms.keys())
 
