@@ -332,3 +332,21 @@ def test_commits_that_several_repositories_have_are_told(tmp_path: Path, name: s
     assert [notice for notice in notices if "distinct" in notice] == [sentence]
     assert all(is_rule(notice, "repeated commits") for notice in notices if "distinct" in notice)
     assert not [notice for frame in silent for notice in frame.attrs["notices"] if "distinct" in notice]
+
+
+def test_lines_at_the_edge_of_a_shallow_clone_are_never_proven(tmp_path: Path) -> None:
+    origin = RepositoryBuilder(tmp_path / "origin")
+    origin.commit({"a.txt": "one\ntwo\n"}, author="Ada <ada@example.org>")
+    origin.commit({"b.txt": "one\n"}, author="Bo <bo@example.org>")
+    origin.commit({"c.txt": "one\n"}, author="Cy <cy@example.org>")
+    origin.clone(tmp_path / "clones" / "edge", "--depth=2")
+    with sl.open(tmp_path / "clones") as code, pytest.warns(sl.IncompleteResultWarning, match="shallow clone"):
+        frames = [code.ownership("edge", exact=True), code.bus_factor("edge", exact=True), code.survival("edge")]
+
+    assert dict(zip(frames[0]["author"], frames[0]["exact"], strict=True)) == {"Bo": False, "Cy": True}
+    for frame in frames:
+        assert frame.attrs["status"] == "limited"
+        assert frame.attrs["notices"][-1] == (
+            "2 files are not proven: lines of the oldest commits of a shallow clone may be of older ones by others; "
+            "`git fetch --unshallow` gets these."
+        )

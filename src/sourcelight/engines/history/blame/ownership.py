@@ -283,7 +283,7 @@ def _resolve_files(
 
     requested = [state for state in states if state is not None]
     lines_of = resolver.run(requested, cancellation, progress)
-    is_edge = _shallow_edge(history)
+    is_edge = shallow_edge(history)
     commit_number = history.position(commit) or 0
     files: dict[bytes, OwnedFile] = {}
     for path, blob, state in zip(tree.paths, blobs, states, strict=True):
@@ -305,7 +305,7 @@ def _resolve_files(
     return Ownership(commit, files, len(tree) - len(files))
 
 
-def _shallow_edge(history: History) -> BoolArray | None:
+def shallow_edge(history: History) -> BoolArray | None:
     """Return a mask of the commits whose parents may be missing, or None unless the clone is shallow."""
     if not history.shallow:
         return None

@@ -12,6 +12,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.errors import GitFailed, PathNotFound, ToolError
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, line_ownership
+from sourcelight.engines.history.blame.ownership import shallow_edge
 from sourcelight.engines.history.search.trailer_columns import commit_agents
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.history.file_kinds import kinds_of
@@ -172,11 +173,14 @@ def _blame(
         return None  # the row stays inexact, and the answer says so
 
     # Commits as numbers of the history, so that all later columns are lookups by index.
+    is_edge = shallow_edge(selection.history) if "shallow" in selection.history.shallow else None
     numbers = [selection.history.position(origin.oid) for origin in origins.commits]
     if None in numbers:
         raise ToolError(f"{tool}: git blame names commits that the history of {selection.name} lacks", tool=tool)
 
-    return OwnedFile(file.blob, np.array(numbers, np.int32)[origins.commit], exact=True)
+    # The oldest commits of a shallow clone seem to have written all that older ones did.
+    commits = np.array(numbers, np.int32)[origins.commit]
+    return OwnedFile(file.blob, commits, exact=is_edge is None or not is_edge[commits].any())
 
 
 def is_below(raw: bytes, path: str) -> bool:

@@ -44,12 +44,13 @@ class _AnalyzedLines:
 
     def result(self, table: Any, attributes: dict[str, Any], notices: Iterable[str]) -> ToolResult:
         """Return the answer; notices on what was read are around its own."""
+        is_shallow = any("shallow" in selection.history.shallow for selection in self.histories.selections)
         return ToolResult(
             columns=self.call,
             table=table,
             attributes=attributes,
             complete=self.histories.complete,
-            notices=(*self.histories.notices, *notices, *_notices(self.owned)),
+            notices=(*self.histories.notices, *notices, *_notices(self.owned, is_shallow=is_shallow)),
         )
 
 
@@ -273,11 +274,16 @@ def _answer_attributes(lines: _AnalyzedLines) -> dict[str, Any]:
     return attributes
 
 
-def _notices(owned: OwnedLines) -> list[str]:
+def _notices(owned: OwnedLines, *, is_shallow: bool) -> list[str]:
     notices = []
     if owned.left_out:
         notices.append(f"{_files_are(owned.left_out)} left out: binary, or the content is missing.")
-    if owned.inexact:
+    if owned.inexact and is_shallow:
+        notices.append(
+            f"{_files_are(owned.inexact)} not proven: lines of the oldest commits of a shallow clone may be of older "
+            "ones by others; `git fetch --unshallow` gets these."
+        )
+    elif owned.inexact:
         notices.append(f"{_files_are(owned.inexact)} not proven to equal git blame; exact=True proves it.")
     return notices
 
