@@ -60,6 +60,10 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "plugin/rack.vim": "let options = [\n    \\ ['rack_depth', 40],\n    \\ ['autoclose', 0],\n    \\ ]\n",
     "include/mill.h": "#define MILL_GRIND_INTERVAL 15 /* seconds */\n#define MILL_FLOUR_MAX_BUF (1024*16)\n",
     "src/spin.js": "const settings = {\n\thideHandle: true,\n\t...options,\n};\n",
+    "src/Handlers.php": "<?php\nclass CoalHandler\n{\n    const DATE_LAYOUT = 'Y-m';\n"
+    "    public function __construct(int $maxCrates = 7, bool $bubble = true)\n    {\n    }\n}\n",
+    "lua/ferry.lua": "local M = {}\n-- how many seconds the ferry waits\nM.PATIENCE_TIMEOUT = 60\n"
+    "local HARBOR_PORT = 21\n-- connect to the harbor\nreturn M\n",
     "el/popup.el": '(defcustom popup-limit 10\n  "Most rows."\n  :type \'integer)\n\n'
     '(defcustom popup-maximum-width 90\n  "Most columns."\n  :type \'integer)\n\n'
     '(defcustom popup-echo-warning-text "warning"\n  "Mark of a warning."\n  :type \'string)\n',
@@ -106,6 +110,13 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("how many seconds is the grind interval by default?", "`MILL_GRIND_INTERVAL` is set to `15`"),
         ("how big may the flour buffer get by default?", "`MILL_FLOUR_MAX_BUF` is set to `(1024*16)`"),
         ("is the handle hidden by default?", "`hideHandle` is set to `true`"),
+        # An option may be called what it does, and a member of a named class may be the requested thing.
+        ("do coal handlers bubble by default?", "The default of `$bubble` of `__construct` is `true`"),
+        (
+            "how many crates does the CoalHandler keep by default?",
+            "The default of `maxCrates` of `CoalHandler` is `7`",
+        ),
+        ("which harbor port does it connect to by default?", "`HARBOR_PORT` is set to `21`"),
         # Of two bounds, the one of the measured dimension is meant.
         ("How wide may the popup get at most out of the box?", "The default of `popup-maximum-width` is `90`"),
         # A value may be a word of the question if the name has all of its words.
@@ -114,6 +125,10 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 )
 def test_what_stands_in_for_an_absent_value_is_stated(yard: LocalEngine, question: str, start: str) -> None:
     assert research(yard, question).text.startswith(start)
+
+
+def test_a_constant_of_one_class_is_no_default_of_all(yard: LocalEngine) -> None:
+    assert " is set to " not in research(yard, "which date layout is used by default?").text.partition("\n")[0]
 
 
 def test_parameters_have_no_defaults_if_none_are_asked_for(yard: LocalEngine) -> None:

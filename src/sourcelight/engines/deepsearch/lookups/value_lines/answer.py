@@ -135,7 +135,7 @@ def _misses_verb(request: ValueRequest, lines: Sequence[ValueLine], best: Sequen
         return False
     verbs_of_lines = frozenset().union(*(verbs_in(request, line) for line in lines))
     has_one_word = bool(request.verbs - _GENERAL_VERBS) and not request.setting and len(request.words) == 1
-    return bool(verbs_of_lines - best[0].verbs) or (has_one_word and not best[0].verbs)
+    return bool(verbs_of_lines - best[0].verbs - _GENERAL_VERBS) or (has_one_word and not best[0].verbs)
 
 
 def _resolve_constants(lines: Sequence[ValueLine]) -> list[ValueLine]:

@@ -186,6 +186,9 @@ def has_head(request: ValueRequest, line: ValueLine, covers: Mapping[str, frozen
         or (is_option(line) and covered_by(tuple(head), f"{line.text} {line.keys}"))
     ):
         return True
+    # A port of `DEFAULT_PORTS`.
+    if "default" in line.keys.lower() and covered_by(tuple(head), line.keys, related=False) and covers["name"]:
+        return True
     measure = MEASURES & request.nouns & set(parts_of(line.name))
     return bool(measure) and bool(covers["name"] or covered_by(tuple(head), line.keys, related=False))
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS
 from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, is_unit, last_part
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine
 from sourcelight.engines.deepsearch.lookups.value_lines.coverage import (
@@ -55,6 +56,11 @@ _WEIGHTS = {"name": 1.0, "value": 0.9, "texts": 0.9, "keys": 0.75, "path": 0.7, 
 """Weight of a word by what covers it."""
 _OF_SETTING, _OF_EXTRA, _MAX_EXTRAS, _OF_MEASURE = 0.3, 0.06, 2, 0.2
 _OF_HEAD, _WEAKER = 0.25, 0.45
+_OF_SETTINGS_TEXT = """
+config configuration settings setting options option opts properties params parameters defaults constants preferences
+"""
+_OF_SETTINGS = frozenset(_OF_SETTINGS_TEXT.split())
+"""Parts of names of classes that have what a whole program uses."""
 _OF_DEFAULTS = re.compile(r"(?i)default")
 
 
@@ -195,8 +201,10 @@ def _is_candidate(
 ) -> bool:
     """Return whether a line that isn't named has what a sentence needs: all words, and the thing in its name."""
     words = request.words
-    if _is_of_function(request, line):
+    if _is_of_function(request, line) or (not extras and (_is_verb(request, line) or _is_of_named(request, line))):
         return True
+    if request.is_default and _is_of_one_class(request, line):
+        return False
     covered = own_words(covers)
     is_described = bool(covers["name"] or covers["texts"] or is_setting)
     is_described = is_described or bool(covers["value"] and covered_by_name(request, request.head, line.name))
@@ -251,6 +259,31 @@ def _is_of_function(request: ValueRequest, line: ValueLine) -> bool:
 def is_hidden(path: str) -> bool:
     """Return whether a file is that of a tool, such as ``.scalafmt.conf``."""
     return path.rpartition("/")[2].startswith(".")
+
+
+def _is_verb(request: ValueRequest, line: ValueLine) -> bool:
+    """Return whether an option is called what a question asks whether it is done: "does a panel expand"."""
+    is_done = bool(request.verbs) and set(parts_of(line.name)) <= set(request.verbs)
+    is_prepared = line.match is not None and (line.match.parameter_of is not None or is_option(line))
+    keys = covered_by(request.words, f"{line.keys} {line.text}", related=False)
+    return request.kind == "truth" and is_done and is_prepared and len(keys) == len(request.words)
+
+
+def _is_of_named(request: ValueRequest, line: ValueLine) -> bool:
+    """Return whether a member of a named class is the requested thing: "how many files does `Rotation` keep"."""
+    is_head = bool(request.head) and request.head <= covered_by_name(request, request.head, line.name)
+    return not request.words and bool(request.names) and is_head and request.kind != "thing"
+
+
+def _is_of_one_class(request: ValueRequest, line: ValueLine) -> bool:
+    """Return whether a constant belongs to a class that a question says nothing of: it is no default of all."""
+    match = line.match
+    if match is None or match.binding.form != "assigned" or not line.name.isupper() or match.is_called_default:
+        return False
+    holder = next((holder for holder in match.holders if holder.kind not in FUNCTION_KINDS), None)
+    explaining = (*request.words, *request.optional, *request.mentioned, *request.verbs, *request.repository_words)
+    parts = parts_of(holder.name) if holder is not None else []
+    return bool(parts) and not (_OF_SETTINGS & set(parts)) and not covered_by(explaining, " ".join(parts))
 
 
 def is_of_setting(request: ValueRequest, line: ValueLine) -> bool:

@@ -96,7 +96,7 @@ _GENERIC_TEXT = """
 server servers app service daemon process client ui gui tui user users system items things entries elements results
 records objects names cases macro string text literal code
 """
-_GENERIC = frozenset([*_GENERIC_TEXT.split(), "window", "pane", "panel", "sidebar"])
+_GENERIC = frozenset([*_GENERIC_TEXT.split(), "window", "pane", "panel", "sidebar", "requests"])
 _DIMENSION_NAMES = {"wide": "width", "tall": "height", "high": "height"}
 """Words for what anything is, or belongs to, in the code of one program."""
 _KINDS: Mapping[str, str] = {

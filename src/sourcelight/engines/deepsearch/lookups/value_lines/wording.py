@@ -131,7 +131,7 @@ _SPELLINGS = (
     ),
     (re.compile(r"\b(?:http|response|return|reply) codes?\b", re.IGNORECASE), "status code"),
     (re.compile(r"\s(?:on disk|in memory|on screen|here)\b", re.IGNORECASE), ""),
-    (re.compile(r"\b(?:tr(?:y|ies)|attempt(?:s|ed)?|done|do|does) (?:it )?again\b", re.IGNORECASE), "retry"),
+    (re.compile(r"\b(?:tr(?:y|ies|ied)|attempt(?:s|ed)?|done|do|does) (?:it )?again\b", re.IGNORECASE), "retry"),
 )
 """Spellings that a question may have, and the usual one."""
 
