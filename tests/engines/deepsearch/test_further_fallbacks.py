@@ -64,6 +64,10 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "    public function __construct(int $maxCrates = 7, bool $bubble = true)\n    {\n    }\n}\n",
     "lua/ferry.lua": "local M = {}\n-- how many seconds the ferry waits\nM.PATIENCE_TIMEOUT = 60\n"
     "local HARBOR_PORT = 21\n-- connect to the harbor\nreturn M\n",
+    "src/kiln.go": "package kiln\n\ntype Options struct {\n"
+    '\tGlaze string `help:"Glaze of the tiles" default:"sea green"`\n}\n',
+    "src/serve.py": '@click.option(\n    "--soot-level",\n    default=None,\n    help="Soot. [default: grey]",\n)\n'
+    "def serve(soot_level):\n    pass\n",
     "el/popup.el": '(defcustom popup-limit 10\n  "Most rows."\n  :type \'integer)\n\n'
     '(defcustom popup-maximum-width 90\n  "Most columns."\n  :type \'integer)\n\n'
     '(defcustom popup-echo-warning-text "warning"\n  "Mark of a warning."\n  :type \'string)\n',
@@ -117,6 +121,7 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "The default of `maxCrates` of `CoalHandler` is `7`",
         ),
         ("which harbor port does it connect to by default?", "`HARBOR_PORT` is set to `21`"),
+        ("which glaze do tiles have by default?", 'The default of `Glaze` is `"sea green"`'),
         # Of two bounds, the one of the measured dimension is meant.
         ("How wide may the popup get at most out of the box?", "The default of `popup-maximum-width` is `90`"),
         # A value may be a word of the question if the name has all of its words.
@@ -125,6 +130,10 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 )
 def test_what_stands_in_for_an_absent_value_is_stated(yard: LocalEngine, question: str, start: str) -> None:
     assert research(yard, question).text.startswith(start)
+
+
+def test_nothing_is_no_text(yard: LocalEngine) -> None:
+    assert '"None"' not in research(yard, "what soot level is used by default?").text.partition("\n")[0]
 
 
 def test_a_constant_of_one_class_is_no_default_of_all(yard: LocalEngine) -> None:

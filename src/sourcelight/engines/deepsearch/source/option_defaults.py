@@ -130,7 +130,9 @@ def _of_tag(text: str, number: int) -> OptionDefault | None:
     tagged = _TAGGED.match(text)
     if tagged is None:
         return None
-    return OptionDefault(tagged["name"], tagged["value"], tagged.start("name"), number, number)
+    value = tagged["value"]
+    is_text = re.fullmatch(r"-?\d[\w.]*|true|false|\$.*", value) is None
+    return OptionDefault(tagged["name"], f'"{value}"' if is_text else value, tagged.start("name"), number, number)
 
 
 def _of_annotations(lines: Sequence[str], number: int) -> OptionDefault | None:

@@ -119,6 +119,8 @@ def _read_documented(lines: Sequence[str], number: int) -> Binding | None:
         return None
 
     value = match["value"].strip("`")
+    if value.lower() in {"none", "null", "nil", "undefined"}:
+        return None
     is_text = re.match(r"[\"'\d-]", value) is None and value.lower() not in {"true", "false", "on", "off"}
     end = number + _lines_to(lines, number, match["value"])
     return Binding(match["name"], f'"{value}"' if is_text else value, "fallback", match.start("name"), end)

@@ -116,7 +116,8 @@ get gets getting got find finds found put puts become becomes happen let lets se
 return returns returned end ends mean means meant enabled disabled enforce enforced force forced apply applied appear
 appears shown displayed listed straight fresh install installation ordinarily normally stock factory preset built
 fallback currently exactly
-existing available respective own whole single several certain various yet anyway really usually typically automatically
+existing
+available respective own whole single several certain various yet anyway really usually typically automatically
 unasked explicit explicitly default defaults defaulted pass passed passing given giving set setting said told say
 stands represents represent denotes stop stops stopped begin begins began roughly approximately ideally actually
 specify specified omitted provided supplied configured customised customized overridden override choose chose
@@ -226,6 +227,8 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
     if not names and verbs.issuperset(required) and all(word.endswith("ed") for word in required):
         # "Is a bucket created": a word of the project's name says which thing is meant.
         required = tuple(dict.fromkeys(content))
+    if form.kind == "truth" and len(required) > 1:
+        required = tuple(word for word in required if word != "mode") or required
     setting = setting_words(clause)
     # "What is X?" asks for a meaning; other look-ups read values of a name alone.
     tokens = [token for token in bare.lower().split() if any(word in token for word in required)]

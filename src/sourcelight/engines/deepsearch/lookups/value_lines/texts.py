@@ -95,6 +95,9 @@ def _help_of(lines: Sequence[str], binding: Binding, number: int) -> list[tuple[
     if last - first > MAX_BELOW:
         first = last = number
     last = max(last, binding.end_line)
+    if first == last == number:
+        # The arguments of a call without brackets go on behind a comma.
+        last = max(last, _end_of_bare_call(lines, number))
     while last < len(lines) and last - first < MAX_BELOW and _CHAIN.match(lines[last]) is not None:
         last += 1
     texts = []
@@ -112,6 +115,17 @@ def _help_of(lines: Sequence[str], binding: Binding, number: int) -> list[tuple[
     return texts
 
 
+def _end_of_bare_call(lines: Sequence[str], number: int) -> int:
+    """Return the last line of a call without brackets, whose lines end with commas: ``option :port,``."""
+    last = number
+    if _BARE_CALL.match(lines[number - 1]) is not None:
+        while last < len(lines) and last - number < _MAX_BARE and lines[last - 1].rstrip().endswith(","):
+            last += 1
+    return last
+
+
+_BARE_CALL = re.compile(r"\s*[a-z]\w*!?\s+:[a-z]\w*,\s*$")
+_MAX_BARE = 8
 _ENTRY = re.compile(
     r"[\s*/#!'-]{0,40}(?:(?:@param|@arg|@property|@option|\\param|:param)\s+(?:\{[^{}]{1,80}\}\s*|\w+\s+(?=\w+:))?"
     r"[\[`*]{0,3}|(?P<item>[`*]{0,2}))(?P<name>[A-Za-z_$][\w.$]*)(?(item)[`*]{0,2}\s*(?:\([^()]{0,60}\))?\s*:\s)"
