@@ -343,3 +343,20 @@ def test_one_of_two_values_is_no_answer(tmp_path: Path) -> None:
     source = "def set_control(separator, enclosure, escape='x'):\n    return enclosure\n"
     engine = engine_for(tmp_path, {"kiln.py": source})
     assert "is `'x'`" not in lead_of(engine, "default enclosure and escape")
+
+
+def test_the_maker_of_an_error_detects_nothing(tmp_path: Path) -> None:
+    """In league/csv, duplicate column names were said to be detected where their error is made."""
+    source = (
+        "class SyntaxError(Exception):\n    @classmethod\n    def due_to_duplicate_column_names(cls, names):\n"
+        "        return cls(names)\n"
+    )
+    engine = engine_for(tmp_path, {"errors.py": source, "kiln.py": "def fire(names):\n    return names\n"})
+    assert lead_of(engine, "where are duplicate column names detected").startswith("Most relevant:")
+
+
+def test_a_tutorial_makes_nothing(tmp_path: Path) -> None:
+    """In hakyll, "where are teasers made" was answered with the tutorial that is named for them."""
+    text = "# Using glazes\n\nGlazes are made of clay. A glaze is made first.\n"
+    engine = engine_for(tmp_path, {"web/using-glazes.md": text, "kiln.py": "def fire(clay):\n    return clay\n"})
+    assert lead_of(engine, "where are glazes made").startswith("Most relevant:")

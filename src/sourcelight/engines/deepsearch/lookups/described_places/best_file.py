@@ -52,6 +52,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.sentences import (
     state_place,
 )
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion
+from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search.ranking import RankedFile, Ranking
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -66,6 +67,12 @@ _MIN_OWN = 0.35
 """The part of it that its name and documentation have, without the names around it."""
 _MIN_OF_TWO = 0.95
 """The share of a question's weight in the best definition if the question has two words."""
+_OF_DOCUMENTS = re.compile(
+    r"\b(?:docs?|document\w*|descri\w+|explain\w*|tutorials?|guides?|readme|manual|changelog|pages?|examples?|posts?"
+    r"|licen[cs]e|instructions?|policy|policies|mention\w*|listed|written)\b",
+    re.IGNORECASE,
+)
+"""Words of questions for documents."""
 _ACT = re.compile(
     r"(?:the|an?|our|its) (?:[\w-]+ )?(?P<act>checks?|guards?|[a-z]+(?:tion|ment|ing)) "
     r"(?:against|for|of|on|that|to|whether|when)\b",
@@ -112,6 +119,9 @@ def _state_named(
         if same:
             return state_place(work, same[0])
     if question.noun == "function" or (question.noun == "type" and parts):
+        return None
+    # A tutorial is named for what it tells of, which code does.
+    if DOCUMENTS.search(path) is not None and _OF_DOCUMENTS.search(question.text) is None:
         return None
 
     strong = [(item, location) for item, location in parts if item.own_share >= _MIN_OWN]
@@ -223,12 +233,23 @@ def find_best_file(
 
 def _fits(item: ScoredPlace, question: PlaceQuestion) -> bool:
     """Return whether a place is of the kind that a question asks for; a definition in it is a place of a file."""
-    return not _is_past(item, question) and _is_of_kind(item.definition, question)
+    is_other = _is_past(item, question) or _is_failure(item, question)
+    return not is_other and _is_of_kind(item.definition, question)
 
 
 def _is_past(item: ScoredPlace, question: PlaceQuestion) -> bool:
     """Return whether a definition is called as what was done, which is the verb at the end of a question."""
     return bool(question.passive_verb) and question.passive_verb in words_of_name(item.name)
+
+
+def _is_failure(item: ScoredPlace, question: PlaceQuestion) -> bool:
+    """Return whether a definition makes the error for what was detected, and detects nothing itself."""
+    container = "" if item.definition is None else item.definition.container
+    failures = _FAILURES.intersection(words_of_name(f"{container} {item.name}"))
+    return bool(failures) and _FAILURES.isdisjoint(words_of_name(question.text))
+
+
+_FAILURES = frozenset({"error", "errors", "exception", "exceptions"})
 
 
 def _is_of_kind(definition: Definition | None, question: PlaceQuestion) -> bool:
