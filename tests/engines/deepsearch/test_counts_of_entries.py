@@ -62,6 +62,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
             "**1** line in `src/codes.lisp` begins with `def",
         ),
         ("How many test files are directly in Tests?", "**2** files in `Tests/*`"),
+        ("How many tests does the grain parser spec have?", "**2** tests are defined in `spec/grain_parser_spec.rb`"),
+        ("How many lines in options.txt start with --a?", "**2** lines in `options.txt` begin with `--a`."),
         ("How many roles ship with mill?", "**2** directories"),
         ("How many task files does the gate role have?", "**2** files in `roles/gate/tasks/`."),
         ("How many examples are in the grain parser spec?", "**2** tests are defined in `spec/grain_parser_spec.rb`"),

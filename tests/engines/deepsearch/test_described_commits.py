@@ -33,6 +33,9 @@ SUBJECTS = (
     ("Add bran cache", "Vic <vic@mill.example>"),
     ("Bump stones/sieve from 1 to 4 (#60)", "Wyn <wyn@mill.example>"),
     ("Bump stones/sieve from 4 to 5 (#61)", "Xia <xia@mill.example>"),
+    ("Bump version: 1.0.1 → 1.1.0", "Zoe <zoe@mill.example>"),
+    ("Bump version: 1.1.0 → 1.1.1", "Abe <abe@mill.example>"),
+    ("Add simple built-in support for eels", "Bea <bea@mill.example>"),
     ("Fix an issue with open_gate/4 return values", "Yul <yul@mill.example>"),
 )
 
@@ -69,6 +72,8 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "Who fixed the open_gate return values?",
             "The commit “Fix an issue with open_gate/4 return values” is by Yul",
         ),
+        ("Who bumped the version to 1.1.0?", "The commit “Bump version: 1.0.1 → 1.1.0” is by Zoe on "),
+        ("When was support for eels added?", "The commit “Add simple built-in support for eels” is by Bea on "),
         ("Who added the --dusty flag?", "The commit “feat: add new `--dusty` / `-d` flag (#54)” is by Sol on "),
         ("Which commit switched the tests to StoneRunner?", "The commit “Use StoneRunner in place of WheelRunner"),
     ],

@@ -99,7 +99,7 @@ def find_facts(  # noqa: PLR0911 - one for each form of question
         # "Which tests cover a.go?" asks for those of its code, and not for those in it.
         return None
 
-    request = _within_file_of_name(request, inquiry, paths)
+    request = _without_words_of_paths(_within_file_of_name(request, inquiry, paths))
     work = Work(request, inquiry, emit)
     try:
         fact = count_listed_parts(work) if request.kind == "parts" else _count(work, paths)
@@ -132,6 +132,14 @@ def _within_file_of_name(request: FactRequest, inquiry: ResearchRequest, paths: 
             return replace(request, paths=(scope,))
 
     return request
+
+
+def _without_words_of_paths(request: FactRequest) -> FactRequest:
+    """Return a request for tests of a file without words that the file is called by: "integration tests" of it."""
+    if request.kind != "tests" or not request.ignored or len(request.paths) != 1:
+        return request
+    parts = set(re.findall(r"[a-z]+", request.paths[0].glob.lower()))
+    return replace(request, ignored=tuple(word for word in request.ignored if word.lower() not in parts))
 
 
 def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911, PLR0912 - one for each kind

@@ -347,7 +347,9 @@ def _find_line_change(work: Work) -> Fact | None:
     # file may be told in other words.
     is_other_form = any(re.search(r"\w#\w|\(\)$", term.text) for term in request.terms)
     is_unsure = request.value or is_other_form or (request.event == "changed" and request.paths)
-    if (not rows and is_unsure) or _has_mention_first(work, rows):
+    # "When was the MSRV bumped?" names no text of code, and many lines speak of it.
+    is_of_prose = is_other_case and request.event == "changed"
+    if (not rows and is_unsure) or is_of_prose or _has_mention_first(work, rows):
         return None
     if not rows:
         fact.subject = f"No commit{describe_span(request)} {past_verb} a line with {term_list}"

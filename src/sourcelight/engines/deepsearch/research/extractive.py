@@ -231,7 +231,8 @@ def _answer_by_history(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
         return of_path
 
     result = count(inquiry, emit)
-    if _is_stated(result):
+    # Other lines may have gone long after the commit that says so.
+    if _is_stated(result) and _LAST_REMOVED.search(_first_text(result.draft)) is None:
         return result
 
     of_counted = name_counted_path(inquiry)
@@ -241,7 +242,7 @@ def _answer_by_history(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     described = find_described_commit(inquiry, emit)
     if described is not None:
         return FactsDraft(write_finding(without_secrets(described), inquiry), is_whole=True)
-    return _count_of_path(inquiry, emit) or result
+    return (None if _is_stated(result) else _count_of_path(inquiry, emit)) or result
 
 
 def _with_pronoun(inquiry: ResearchRequest) -> str:
@@ -278,6 +279,7 @@ def _count_of_path(inquiry: ResearchRequest, emit: Emit) -> FactsDraft | None:
     return of_path if _is_stated(of_path) and says_event(_first_text(of_path.draft), of_word[1]) else None
 
 
+_LAST_REMOVED = re.compile(r"^A line with .* was last removed by ")
 _REMOVED_BY = re.compile(r"` was removed by ")
 _ADDED_BY_MOVE = re.compile(
     r"` was added by [^“]{1,200}“[^”]*\b(?:refactor|restructur|reorgani[sz]|mov|renam|monorepo|lerna|relocat)\w*",

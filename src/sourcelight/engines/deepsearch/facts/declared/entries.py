@@ -155,7 +155,7 @@ def _count_form_lines(work: Work) -> Fact | None:
     form = request.terms[0].text
     is_exact = request.relation == "exact"
     start = "" if is_exact else r"[ \t]*(?:[(@#][ \t]*)?"
-    end = r"(?:[^\w-]|$)" if re.search(r"\w$", form) is not None else ""
+    end = r"(?:[^\w-]|$)" if not is_exact and re.search(r"\w$", form) is not None else ""
     text = escape_regexp(form).replace("/", r"\/").replace(" ", r"[ \t]+")
     queries = make_queries(work, f"type:file case:yes /^{start}{text}{end}/")
     rows = [row for row in run_searches(work, queries) if row["type"] == "content"]

@@ -24,7 +24,7 @@ from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 _MAX_WORDS = 12
 _NEUTRAL_TEXT = """
 commit commits first originally initially exactly actually repo repository project codebase ever person author change
-favour favor over they we you it there their our own them that this
+favour favor over they we you it there their our own them that this get gets got gotten
 """
 _NEUTRAL = frozenset(_NEUTRAL_TEXT.split())
 

@@ -84,7 +84,7 @@ _GENERIC_TEXT = """
 option flag switch thing feature functionality support function functions method methods api class argument parameter
 setting ability capability possibility version command proc procedure subcommand cli helper custom own our built-in
 builtin basic initial new first minimal minimum module package document commit implementation issue issues bug bugs
-problem problems regression
+problem problems regression compatibility
 """
 GENERIC = frozenset(_GENERIC_TEXT.split())
 """Nouns that name the kind of a thing, which a question and a subject may name differently or leave out."""
@@ -186,7 +186,7 @@ class SubjectLine:
             word = match[0].lower()
             between = self.text[self.words[number - 1].end() : match.start()] if number else ""
             has_object = any(
-                other.lower() not in GENERIC and other.lower() not in FUNCTION_WORDS for other in phrases[-1]
+                other.lower() not in GENERIC | LIGHT and other.lower() not in FUNCTION_WORDS for other in phrases[-1]
             )
             if word in {"and", "or"} or re.search(r"[,&+/]", between) is not None:
                 phrases.append([] if word in {"and", "or"} else [match[0]])

@@ -85,7 +85,8 @@ def _find(work: Work, description: CommitDescription) -> tuple[Finding | None, b
     lines = [(row, line) for row in single if (line := SubjectLine.read(row["subject"] or "")) is not None]
     fitting = [row for row, line in lines if _says(line, description)]
     is_exact = bool(fitting)
-    fitting = fitting or [row for row, line in lines if _names(row["subject"], line, description)]
+    names = _names_version if _is_version(description) else _names
+    fitting = fitting or [row for row, line in lines if names(row["subject"], line, description)]
     subjects = {row["subject"] for row in fitting}
     is_reverted = any(_find_reverted_subject(row["subject"] or "") in subjects for row in rows)
     if not 0 < len(fitting) <= _MAX_FITTING or is_reverted or len({row["repository"] for row in fitting}) > 1:
@@ -215,6 +216,19 @@ def _names(subject: str, line: SubjectLine, description: CommitDescription) -> b
     return is_whole and is_object and not is_beside
 
 
+def _is_version(description: CommitDescription) -> bool:
+    """Return whether a description is of a version alone: "bumped the version to 1.1.0"."""
+    objects = description.objects
+    return len(objects) == 1 and objects[0][0].isdigit() and description.verb in _BUMPING
+
+
+def _names_version(subject: str, _line: SubjectLine, description: CommitDescription) -> bool:
+    """Return whether a subject sets the version to the one of a description, and not from it to the next."""
+    number = re.escape(description.objects[0])
+    pattern = rf"\bversion\b.{{0,60}}(?:\bto|->|\u2192|:)\s*v?{number}(?![\w.]*\w)(?!\s*(?:->|\u2192))"
+    return re.search(pattern, subject, re.IGNORECASE) is not None
+
+
 def _is_narrower(words: Sequence[str], unnamed_words: Collection[str], objects: Sequence[str]) -> bool:
     """Return whether a subject names something else by the words of a thing: with others between, or turned around.
 
@@ -246,6 +260,7 @@ def _means(description: CommitDescription, verb: str, line: SubjectLine) -> bool
     return verb in similar or requested_verb in line.forms[0]
 
 
+_BUMPING = frozenset(map(stem_of, ("bump", "update", "upgrade", "raise", "set", "increase")))
 _DIRECTED_FROM_TO = DIRECTED - {stem_of("bump")}
 _REMOVING = frozenset(map(stem_of, ("remove", "delete", "drop")))
 _ADDING_VERBS = frozenset(map(stem_of, ("add", "introduce", "implement", "create", "write")))

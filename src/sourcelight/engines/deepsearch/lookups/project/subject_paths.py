@@ -106,7 +106,8 @@ def name_subject_paths(inquiry: ResearchRequest) -> list[ResearchRequest]:
 
 
 _COUNTED = re.compile(
-    r"(?P<before>\W*(?:how many|(?:what(?:'s| is) )?(?:the )?number of) .{2,80}? (?:(?:are|is)(?: there)? )?in )"
+    r"(?P<before>\W*(?:how many|(?:what(?:'s| is) )?(?:the )?number of) .{2,80}? "
+    r"(?:(?:(?:are|is)(?: there)? )?in|does|do) )"
     r"(?:the )?(?P<subject>[\w' -]{2,60}?\b(?:specs?|tests?|test (?:file|suite|class|module)|spec file|file"
     r"|folder|directory|script"
     r"|module|header|stylesheet))",
@@ -120,7 +121,8 @@ _FURTHER_DOWN = re.compile(
 
 def name_counted_path(inquiry: ResearchRequest) -> ResearchRequest | None:
     """Return a question for a number with the path of the file or directory that it describes; None for another one."""
-    match = _COUNTED.fullmatch(_FURTHER_DOWN.sub("", inquiry.words.strip().rstrip(" ?.!")))
+    text = re.sub(r" (?:have|contain|hold|define)$", "", inquiry.words.strip().rstrip(" ?.!"))
+    match = _COUNTED.fullmatch(_FURTHER_DOWN.sub("", text))
     if match is None:
         return None
     subject = match["subject"].replace("'s", "")
@@ -133,7 +135,8 @@ def name_counted_path(inquiry: ResearchRequest) -> ResearchRequest | None:
         parts = {singular(part.lower()) for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", fitting[0])}
         words = [part.lower() for word in WORD.findall(subject)[:-1] for part in re.split(r"[-_.]", word)]
         is_plain = all(singular(word) in parts for word in words if word not in FUNCTION_WORDS)
-    return inquiry.with_words(f"{match['before']}{fitting[0]}") if is_plain else None
+    before = re.sub(r" (?:does|do) $", " are in ", match["before"])
+    return inquiry.with_words(f"{before}{fitting[0]}") if is_plain else None
 
 
 def name_word_path(inquiry: ResearchRequest) -> tuple[ResearchRequest, str] | None:

@@ -192,7 +192,7 @@ _DIRECTLY = re.compile(
 _OF_ROLE = re.compile(
     r"(?<=\bhow many )(?P<kind>(?!tests?\b|specs?\b|source\b"
     r"|header\b)[a-z]{3,20}) files (?:are (?:there )?in the (?P<one>[\w-]{2,60})"
-    r"|does the (?P<two>[\w-]{2,60})) (?:role|module|package|app|chart|collection|plugin|crate|library"
+    r"|does the(?: (?P<two>[\w-]{2,60}))?) (?:role|module|package|app|chart|collection|plugin|crate|library"
     r"|component)(?: have| contain"
     r"| ship)?(?=\W*$)",
     re.IGNORECASE,
@@ -212,11 +212,9 @@ def _name_directory(text: str, paths: QuestionPaths) -> str:
         folders = [
             folder
             for folder in paths.folders_called(frozenset([kind, f"{kind}s"]))
-            if folder.rpartition("/")[0].rpartition("/")[2] == owner
+            if folder.rpartition("/")[0].rpartition("/")[2] == (owner or "") and ("/" in folder) == bool(owner)
         ]
-        return (
-            f"{text[: match.start()]}files are in `{folders[0]}/`{text[match.end() :]}" if len(folders) == 1 else text
-        )
+        return f"{text[: match.start()]}files are in {folders[0]}/{text[match.end() :]}" if len(folders) == 1 else text
 
     match = _DIRECTLY.search(text)
     is_package = match is not None and (match["noun"] or "").strip().lower() in {"package", "namespace"}
