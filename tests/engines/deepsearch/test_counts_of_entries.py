@@ -32,6 +32,7 @@ FILES = {
     "Tests/GateTests.m": "- (void)testGate {}\n",
     "Tests/WheelTests.m": "- (void)testWheel {}\n",
     "Tests/Helper.m": "int x;\n",
+    "src/gate.nim": "template halt*(x: int) =\n  x\n\ntemplate halt*() =\n  halt(1)\n\ntemplate go*() =\n  run()\n",
     "options.txt": "--add=a\n--add=b\n --add=c\n--set=d\n",
 }
 
@@ -64,6 +65,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         ("How many test files are directly in Tests?", "**2** files in `Tests/*`"),
         ("How many tests does the grain parser spec have?", "**2** tests are defined in `spec/grain_parser_spec.rb`"),
         ("How many lines in options.txt start with --a?", "**2** lines in `options.txt` begin with `--a`."),
+        ("How many halt templates does gate.nim define?", "**2** templates called `halt` are defined in `**/gate.nim`"),
         ("How many roles ship with mill?", "**2** directories"),
         ("How many task files does the gate role have?", "**2** files in `roles/gate/tasks/`."),
         ("How many examples are in the grain parser spec?", "**2** tests are defined in `spec/grain_parser_spec.rb`"),

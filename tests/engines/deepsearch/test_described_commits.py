@@ -36,6 +36,7 @@ SUBJECTS = (
     ("Bump version: 1.0.1 → 1.1.0", "Zoe <zoe@mill.example>"),
     ("Bump version: 1.1.0 → 1.1.1", "Abe <abe@mill.example>"),
     ("Add simple built-in support for eels", "Bea <bea@mill.example>"),
+    ("raise MSRV to 1.85", "Cal <cal@mill.example>"),
     ("Fix an issue with open_gate/4 return values", "Yul <yul@mill.example>"),
 )
 
@@ -74,6 +75,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ),
         ("Who bumped the version to 1.1.0?", "The commit “Bump version: 1.0.1 → 1.1.0” is by Zoe on "),
         ("When was support for eels added?", "The commit “Add simple built-in support for eels” is by Bea on "),
+        ("Which change raised the minimum Rust version to 1.85?", "The commit “raise MSRV to 1.85” is by Cal on "),
         ("Who added the --dusty flag?", "The commit “feat: add new `--dusty` / `-d` flag (#54)” is by Sol on "),
         ("Which commit switched the tests to StoneRunner?", "The commit “Use StoneRunner in place of WheelRunner"),
     ],

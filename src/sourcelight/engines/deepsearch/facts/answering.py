@@ -162,8 +162,11 @@ def _count(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911, PLR09
     if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):
         return None
 
-    declarations = count_declarations(work.without_notes()) if request.kind in {"declared", "definitions"} else None
+    counting = work.without_notes()
+    declarations = count_declarations(counting) if request.kind in {"declared", "definitions"} else None
     if declarations is not None:
+        # A word of the question may be the name of what was counted.
+        work.request = request = counting.request
         declarations.unapplied += unapplied_fields(request, _FILES)
         return declarations
     if request.kind == "declared":

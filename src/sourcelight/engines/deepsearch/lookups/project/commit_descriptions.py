@@ -105,7 +105,8 @@ def _read(text: str, project_names: Collection[str] = ()) -> CommitDescription |
     if asks is None or len(text) > MAX_CHARS:
         return None
 
-    rest = _BROKEN_BEFORE.sub(" ", without_second_part(text[asks.end() :])).replace("`", " ").replace("·", " ")
+    rest = _MINIMUM_RUST.sub("MSRV", without_second_part(text[asks.end() :]))
+    rest = _BROKEN_BEFORE.sub(" ", rest).replace("`", " ").replace("·", " ")
     quoted_words = frozenset(word.lower() for name in re.findall(r"`([^`]*)`", text) for word in WORD.findall(name))
     words = [
         word.removesuffix("'s")
@@ -144,6 +145,7 @@ def _read(text: str, project_names: Collection[str] = ()) -> CommitDescription |
     )
 
 
+_MINIMUM_RUST = re.compile(r"\b(?:minimum|minimal|lowest)(?: supported)? rust(?: version)?\b", re.IGNORECASE)
 _BROKEN_BEFORE = re.compile(
     r"\b(?:after|when|because|since)\s+(?:it|they|that|this)\s+(?:(?:had|has|have)\s+)?"
     r"(?:got(?:ten)?|was|were|been|became|went)?(?=\s+(?:broke|broken|regressed|lost|wrong)\b)",
