@@ -157,6 +157,7 @@ def test_no_unit_with_a_match_is_ruled_out(
     monkeypatch.setattr(fleet_tables, "TEXTS_WITHOUT_UNITS", 0)
     monkeypatch.setattr(unit_table, "MAX_COMMON", common)
     monkeypatch.setattr(candidates, "MAX_UNPROBED_UNITS", unprobed)
+    monkeypatch.setattr(candidates, "MAX_UNITS_WITHOUT_WINDOWS", unprobed)
     fresh = Corpus(corpus.members)
     is_go = FileFilter(compile_pattern(r"\.go$", kind="regexp", case_sensitive=True, whole_text=True))
     matching = {unit for unit, text in enumerate(parts(corpus)) if pattern.find(text)}

@@ -62,7 +62,7 @@ class FastPathLimits:
 
 
 AT_ONCE = FastPathLimits(
-    SmallSearchLimits(units=2048, matches=4096, text_bytes=2 << 20, few_spans=MAX_SPANS), ranked=500
+    SmallSearchLimits(units=4096, matches=4096, text_bytes=2 << 20, few_spans=MAX_SPANS), ranked=500
 )
 """On the thread of an event loop, which sends JSON: a few milliseconds."""
 

@@ -41,6 +41,9 @@ MIN_UNITS_OF_SHARD = 12
 MAX_UNPROBED_UNITS = 128
 """Units that take as long to scan as the lists of all shards to read."""
 
+MAX_UNITS_WITHOUT_WINDOWS = 256
+"""Units that the table of units leaves, up to which reading them all takes no longer than the lists of windows."""
+
 _MAX_RARE_TRIGRAMS = 2
 """Trigrams without a row whose lists are read: the table rules out most units that these leave."""
 
@@ -151,7 +154,7 @@ def _units_with(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNu
     if not rare:
         bits = table.bits_of(rows, selected)
         units = UnitNumbers(table.units_of(bits))
-        if not windows or len(units) <= MAX_UNPROBED_UNITS:
+        if not windows or len(units) <= MAX_UNITS_WITHOUT_WINDOWS:
             return units
         # The words of a phrase are common, and its windows across two words are not.
         shards = _shards_of(corpus, units).tolist()
