@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pyarrow as pa
@@ -94,3 +96,21 @@ def test_texts_of_a_dictionary_are_those_of_its_rows(rows: int, index_type: pa.D
     assert MatchRows(batch).texts("path") == column.to_pylist()
     assert MatchRows(batch).texts("path", indices) == [column[index].as_py() for index in indices]
     assert MatchRows(batch.slice(1)).texts("path") == column.to_pylist()[1:]
+
+
+def test_a_cut_loads_no_pandas() -> None:
+    """The first search that a limit cuts would wait for it: a third of a second."""
+    script = """
+import sys
+import numpy as np
+import pyarrow as pa
+from sourcelight.core.arrays import arrow_array
+from sourcelight.core.batches.rows import first_matches, match_count
+
+spans = pa.ListArray.from_arrays(arrow_array(np.array([0, 3], np.int32)), arrow_array(np.arange(3, dtype=np.int32)))
+columns = {"start": spans, "end": spans, "match_count": arrow_array(np.array([3], np.int32))}
+batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+assert match_count(first_matches(batch, 2)) == 2
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
