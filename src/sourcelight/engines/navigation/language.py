@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from sourcelight.engines.navigation.model import DeclarationKey, Document, ResolutionRule, Role
 from sourcelight.engines.navigation.nodes import text_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _Parsed = TypeVar("_Parsed", bound=ParsedFile)
+_Inference = TypeVar("_Inference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,19 @@ class Cursor:
         """The node directly around the identifier; the root is its own parent."""
         path = self.path
         return path[-2] if len(path) > 1 else path[-1]
+
+
+class NameLookup(Generic[_Inference, _Parsed]):
+    """The lookup of one name in a parsed file; a language derives its rules from it."""
+
+    def __init__(self, inference: _Inference, document: Document, model: _Parsed, cursor: Cursor) -> None:
+        self.inference = inference
+        self.document = document
+        self.model = model
+        self.path = cursor.path
+        self.leaf = cursor.node
+        self.name = cursor.name
+        self.parent = cursor.parent
 
 
 class Session:

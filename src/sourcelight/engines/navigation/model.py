@@ -88,6 +88,16 @@ class Document:
         """The path as text, invalid UTF-8 as U+FFFD."""
         return self.path.decode(errors="replace")
 
+    def distance_to(self, other_path: bytes) -> int:
+        """Return the number of directories to go up and down to another file of the project."""
+        left, right = self.path.split(b"/")[:-1], other_path.split(b"/")[:-1]
+        common = 0
+        for a, b in zip(left, right, strict=False):
+            if a != b:
+                break
+            common += 1
+        return len(left) + len(right) - 2 * common
+
     @property
     def blob_id(self) -> bytes:
         """The 20 bytes that name the content."""

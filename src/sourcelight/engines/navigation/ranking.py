@@ -109,7 +109,7 @@ def _rank_score(
     score = 0.0
     if candidate.document.project.key == document.project.key:
         score += _SAME_REPOSITORY
-    score += _DIRECTORY * min(_distance(document.path, candidate.document.path), _MAX_DISTANCE)
+    score += _DIRECTORY * min(document.distance_to(candidate.document.path), _MAX_DISTANCE)
     if candidate.document.key in imported:
         score += _IMPORTED
     if candidate.kind in _TYPES:
@@ -131,17 +131,6 @@ def _rank_score(
     if candidate.declaration:
         score += _PROTOTYPE
     return score
-
-
-def _distance(path: bytes, other_path: bytes) -> int:
-    """Count the directories to go up and down from one file to the other."""
-    left, right = path.split(b"/")[:-1], other_path.split(b"/")[:-1]
-    common = 0
-    for a, b in zip(left, right, strict=False):
-        if a != b:
-            break
-        common += 1
-    return len(left) + len(right) - 2 * common
 
 
 def _imported_files(document: Document, workspace: Workspace) -> Collection[tuple[str, str, bytes]]:

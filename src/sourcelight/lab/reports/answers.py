@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.notices import RuleSubject, is_rule, lacks_older_history, same_kind
-from sourcelight.lab.reports.model import Frame
+from sourcelight.lab.reports.model import LINE_SUMS, Frame
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -33,9 +33,7 @@ def limit_to_changes(commits: Frame, changes: Frame) -> Frame:
     """Return commits with one of these changes, and only their lines and files; `changes` has a row per file."""
     keys = ["repository", "commit"]
     rows = changes[[*keys, "path", "additions", "deletions"]].astype(dict.fromkeys(keys, "str"))
-    sums = rows.groupby(keys).agg(
-        files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum")
-    )
+    sums = rows.groupby(keys).agg(files=("path", "size"), **LINE_SUMS)
     remaining = commits.drop(columns=["files", "additions", "deletions"]).astype(dict.fromkeys(keys, "str"))
     frame = remaining.merge(sums.reset_index(), on=keys, how="inner")
     frame = frame.astype({"files": "Int32", "additions": "Int64", "deletions": "Int64"})

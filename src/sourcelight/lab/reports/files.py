@@ -13,7 +13,7 @@ from sourcelight.core.batches.persons import Pair, pair_text, parse_pair, person
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.markup import count_of
 from sourcelight.core.query.file_kinds import DOCUMENTATION, SOURCE, kind_of_path
-from sourcelight.lab.reports.model import Frame, ReportTable
+from sourcelight.lab.reports.model import DATE_SPAN, LINE_SUMS, Frame, ReportTable
 
 AUTHORED = (SOURCE, DOCUMENTATION)
 """Kinds of files that people of a repository write."""
@@ -81,7 +81,7 @@ def is_written(frame: Frame) -> Frame:
 def kinds_table(diffs: Frame) -> ReportTable:
     """Return a row per kind of file: files that differ and their lines."""
     grouped = diffs.groupby(diffs["file_kind"].astype("str"))
-    frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
+    frame = grouped.agg(files=("path", "size"), **LINE_SUMS)
     frame = frame.reset_index().sort_values(["files", "file_kind"], ascending=[False, True]).reset_index(drop=True)
     about = (
         "Files that differ and their lines, by kind. Git attributes, paths and generators' marks decide the kind; "
@@ -134,10 +134,8 @@ def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame
     authors = commits.groupby(identity, observed=True).agg(
         commits=("commit", "size"),
         merges=("merge", "sum"),
-        additions=("additions", "sum"),
-        deletions=("deletions", "sum"),
-        first_date=("commit_date", "min"),
-        last_date=("commit_date", "max"),
+        **LINE_SUMS,
+        **DATE_SPAN,
         bot=("bot", "any"),
     )
     paths = changes.drop_duplicates([*identity, "repository", "path"]).groupby(identity, observed=True).size()
@@ -211,8 +209,7 @@ def churn_of(changes: Frame, column: str, key: Callable[[str], str] | None = Non
         rows.astype(dict.fromkeys(by, "str"))
         .groupby(by)
         .agg(
-            additions=("additions", "sum"),
-            deletions=("deletions", "sum"),
+            **LINE_SUMS,
             changes=("path", "size"),
             commits=("commit", "nunique"),
             authors=("person", "nunique"),

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from sourcelight.core.markup.counts import count_of
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.reports.html import ThemedFigure
-from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable
+from sourcelight.lab.reports.model import LINE_SUMS, Figure, Frame, Metric, ReportTable
 
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
 """Names of periods of pandas. ``W-SUN``: weeks end on Sunday, and so begin on Monday, as in ISO 8601."""
@@ -147,8 +147,7 @@ def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTa
             commits=("commit", "size"),
             merges=("merge", "sum"),
             people=("_human", "nunique"),
-            additions=("additions", "sum"),
-            deletions=("deletions", "sum"),
+            **LINE_SUMS,
         )
         .reset_index()
     )

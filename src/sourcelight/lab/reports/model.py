@@ -10,6 +10,8 @@ from sourcelight.core.former_names import refuses_former_names
 from sourcelight.lab.plots.figure import Figure, MatplotlibFigure
 
 __all__ = [
+    "DATE_SPAN",
+    "LINE_SUMS",
     "Figure",
     "Footnotes",
     "Frame",
@@ -29,6 +31,12 @@ Frame = Any
 
 LinkOf = Callable[[str, Mapping[str, Any]], str]
 """Address of a cell, from its column and its row; empty for none."""
+
+LINE_SUMS: Mapping[str, tuple[str, str]] = {"additions": ("additions", "sum"), "deletions": ("deletions", "sum")}
+"""Columns with the lines of a group."""
+
+DATE_SPAN: Mapping[str, tuple[str, str]] = {"first_date": ("commit_date", "min"), "last_date": ("commit_date", "max")}
+"""Columns with the first and the last commit of a group."""
 
 
 @refuses_former_names("Metric")

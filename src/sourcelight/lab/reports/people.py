@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.persons import Pair, display_pair, pair_text, parse_pair, person_key
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of
-from sourcelight.lab.reports.model import Frame, LinkOf, Metric, ReportTable, Section
+from sourcelight.lab.reports.model import DATE_SPAN, Frame, LinkOf, Metric, ReportTable, Section
 from sourcelight.lab.reports.text import date_text, duration_text, people_commits
 
 if TYPE_CHECKING:
@@ -289,8 +289,7 @@ def _people(commits: Frame) -> Frame:
         author=("author", "first"),
         author_email=("author_email", "first"),
         commits=("commit", "size"),
-        first_date=("commit_date", "min"),
-        last_date=("commit_date", "max"),
+        **DATE_SPAN,
     )
     return frame.reset_index().sort_values(["commits", "author"], ascending=[False, True]).reset_index(drop=True)
 

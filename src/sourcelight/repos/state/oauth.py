@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sourcelight.core.errors import StateError
@@ -59,6 +59,12 @@ class IssuedCode:
     redirect_uri: str = ""
     redirect_uri_given: bool = True
     challenge: str = ""
+
+    @classmethod
+    def of_row(cls, row: Sequence[Any]) -> IssuedCode:
+        """Return the record of a row with the first six attributes."""
+        family, client, scopes, resource, expires_at, is_used = row
+        return cls(family, client, tuple(scopes.split()), resource, expires_at, bool(is_used))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +121,9 @@ class Authorizations:
         if row is None:
             return None
 
-        family, client, scopes, resource, expires_at, is_used, redirect_uri, is_uri_given, challenge = row
-        return IssuedCode(
-            family=family,
-            client=client,
-            scopes=tuple(scopes.split()),
-            resource=resource,
-            expires_at=expires_at,
-            is_used=bool(is_used),
-            redirect_uri=redirect_uri,
-            redirect_uri_given=bool(is_uri_given),
-            challenge=challenge,
-        )
+        *grant, redirect_uri, is_uri_given, challenge = row
+        issued = IssuedCode.of_row(grant)
+        return replace(issued, redirect_uri=redirect_uri, redirect_uri_given=bool(is_uri_given), challenge=challenge)
 
     def refresh_token(self, token: str) -> IssuedCode | None:
         """Return the record of a refresh token, or None if it is unknown or its family has ended."""
@@ -136,18 +133,7 @@ class Authorizations:
             "WHERE t.digest = ? AND t.kind = 'refresh' AND g.revoked_at IS NULL",
             digest_of(token),
         )
-        if row is None:
-            return None
-
-        family, client, scopes, resource, expires_at, is_used = row
-        return IssuedCode(
-            family=family,
-            client=client,
-            scopes=tuple(scopes.split()),
-            resource=resource,
-            expires_at=expires_at,
-            is_used=bool(is_used),
-        )
+        return None if row is None else IssuedCode.of_row(row)
 
     def exchange_code(self, code: str) -> TokenPair | None:
         """Exchange a code for tokens; a second use ends the family and returns None."""

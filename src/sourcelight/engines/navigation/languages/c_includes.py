@@ -91,7 +91,7 @@ def find_header(session: Session, document: Document, module: str) -> Document |
 
     # `<string.h>` means the system's header even if a repository has a file of that name; `"string.h"` means the file.
     if numbers and not (is_angled and _is_standard(ending)):
-        best = min(numbers, key=lambda number: (_distance(document.project.paths[number], document.path), number))
+        best = min(numbers, key=lambda number: (document.distance_to(document.project.paths[number]), number))
         return document.project.document_at(best)
 
     header_name = ending.decode(errors="replace")
@@ -147,13 +147,3 @@ def provided_headers(project: Project) -> Mapping[str, int]:
             headers.setdefault(name, number)
 
     return headers
-
-
-def _distance(path: bytes, other_path: bytes) -> int:
-    left, right = path.split(b"/")[:-1], other_path.split(b"/")[:-1]
-    common = 0
-    for a, b in zip(left, right, strict=False):
-        if a != b:
-            break
-        common += 1
-    return len(left) + len(right) - 2 * common

@@ -54,14 +54,7 @@ def _symbol_history(arguments: SymbolHistoryArguments, context: ToolContext) -> 
     histories = open_history(SYMBOL_HISTORY.name, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "symbol": name, "total": 0}
     if not histories.selections:
-        empty = tables.table("symbol_history", {}, 0)
-        return ToolResult(
-            columns="symbol_history",
-            table=empty,
-            attributes=attributes,
-            complete=histories.complete,
-            notices=tuple(histories.notices),
-        )
+        return histories.without_rows("symbol_history", attributes)
 
     (snapshot,) = histories.selections
     history = snapshot.history

@@ -17,7 +17,7 @@ import numpy as np
 from sourcelight.core import errors
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches import CommitId
-from sourcelight.core.batches.results import ToolProgress
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.notices import OLDER_HISTORY_MISSING
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
@@ -25,6 +25,7 @@ from sourcelight.engines.history.model import CommitNumbers, UnbuiltHistory
 from sourcelight.engines.history.subtrees import Layout, layout_of
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import PartialResult
+from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.filters import Dates, dates_of
 from sourcelight.repos import Repository, resolve
 
@@ -83,6 +84,16 @@ class OpenedHistories:
     def complete(self) -> bool:
         """Whether all histories are available and complete."""
         return self.partial.complete
+
+    def without_rows(self, columns: str, attributes: dict[str, Any]) -> ToolResult:
+        """Return the answer of a tool about one repository whose history is not there: no rows, and the reason."""
+        return ToolResult(
+            columns=columns,
+            table=tables.table(columns, {}, 0),
+            attributes=attributes,
+            complete=self.complete,
+            notices=tuple(self.notices),
+        )
 
     def to_partial_result(self, results: dict[str, Any], dates: dict[str, str] | None = None) -> PartialResult:
         """Return the results of each history, with the notices about gaps."""

@@ -41,14 +41,7 @@ def _path_history(arguments: PathHistoryArguments, context: ToolContext) -> Tool
     histories = open_history(PATH_HISTORY.name, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path, "total": 0}
     if not histories.selections:
-        empty = tables.table("path_history", {}, 0)
-        return ToolResult(
-            columns="path_history",
-            table=empty,
-            attributes=attributes,
-            complete=histories.complete,
-            notices=tuple(histories.notices),
-        )
+        return histories.without_rows("path_history", attributes)
 
     (snapshot,) = histories.selections
     layout = snapshot.layout(context)

@@ -51,14 +51,7 @@ def _complexity(arguments: ComplexityArguments, context: ToolContext) -> ToolRes
     below = clean_path(arguments.path or "")
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below, "total": 0}
     if not histories.selections:
-        empty = tables.table("complexity", {}, 0)
-        return ToolResult(
-            columns="complexity",
-            table=empty,
-            attributes=attributes,
-            complete=histories.complete,
-            notices=tuple(histories.notices),
-        )
+        return histories.without_rows("complexity", attributes)
 
     (snapshot,) = histories.selections
     commit = snapshot.commits[0]

@@ -70,17 +70,11 @@ def _complexity_trend(arguments: ComplexityTrendArguments, context: ToolContext)
     revision = arguments.revisions[0] if arguments.revisions else None
     histories = open_history(COMPLEXITY_TREND.name, context, arguments.repo, revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "by": by, "path": below}
-    notices = histories.notices
     if not histories.selections:
-        return ToolResult(
-            columns="complexity_trend",
-            table=tables.table("complexity_trend", {}, 0),
-            attributes=attributes,
-            complete=False,
-            notices=tuple(notices),
-        )
+        return histories.without_rows("complexity_trend", attributes)
 
     (snapshot,) = histories.selections
+    notices = histories.notices
     points = _points(snapshot, arguments, context)
     trend = _measure_points(snapshot, points, by=by, below=below, context=context)
     if trend.absent:

@@ -55,14 +55,7 @@ def _related_tests(arguments: RelatedTestsArguments, context: ToolContext) -> To
     histories = open_history(RELATED_TESTS.name, context, arguments.repo, arguments.revision)
     attributes: dict[str, Any] = {"repository": arguments.repo.strip("/"), "path": path}
     if not histories.selections:
-        empty = tables.table("related_tests", {}, 0)
-        return ToolResult(
-            columns="related_tests",
-            table=empty,
-            attributes=attributes,
-            complete=histories.complete,
-            notices=tuple(histories.notices),
-        )
+        return histories.without_rows("related_tests", attributes)
 
     (snapshot,) = histories.selections
     with ObjectReader(snapshot.repository) as reader:

@@ -10,7 +10,7 @@ from sourcelight.core.markup import count_of
 from sourcelight.lab.plots.charts import share_lines
 from sourcelight.lab.reports.history import Span, activity, change_sizes, clock
 from sourcelight.lab.reports.html import ThemedFigure
-from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, Section
+from sourcelight.lab.reports.model import DATE_SPAN, LINE_SUMS, Figure, Frame, Metric, ReportTable, Section
 from sourcelight.lab.reports.sections.organizations import HOST_COMMITTERS
 
 LOWER_BOUND = "a lower bound, because squash merges drop trailers and many assistants leave none (docs/agents.md)"
@@ -59,10 +59,8 @@ def _agents_table(commits: Frame, names: list[str]) -> ReportTable:
         .agg(
             commits=("commit", "size"),
             authors=("person", "nunique"),
-            additions=("additions", "sum"),
-            deletions=("deletions", "sum"),
-            first_date=("commit_date", "min"),
-            last_date=("commit_date", "max"),
+            **LINE_SUMS,
+            **DATE_SPAN,
         )
         .reset_index()
     )

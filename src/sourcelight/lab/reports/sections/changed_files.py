@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.reports.files import is_written, kinds_table, others_text
 from sourcelight.lab.reports.history import churn_figure
-from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
+from sourcelight.lab.reports.model import LINE_SUMS, Frame, LinkOf, ReportTable, Section
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -130,7 +130,7 @@ def _ending(path: str) -> str:
 def _group(diffs: Frame, key: Frame, name: str) -> Frame:
     """Return files and their lines by a key, whose column is `name`; most lines first."""
     grouped = diffs.assign(**{name: key}).groupby(name, observed=True)
-    frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
+    frame = grouped.agg(files=("path", "size"), **LINE_SUMS)
     # Stable, so that groups of one size stay in the order of their names.
     size = frame["additions"] + frame["deletions"]
     ordered = frame.assign(_size=size).sort_values("_size", ascending=False, kind="stable").drop(columns="_size")

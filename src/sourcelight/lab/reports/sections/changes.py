@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.markup import count_of, name_in_sentence
 from sourcelight.lab.reports.history import Span, activity, change_sizes, clock, people_figure
-from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, ReportTable, Section
+from sourcelight.lab.reports.model import DATE_SPAN, LINE_SUMS, Frame, Item, LinkOf, Listing, ReportTable, Section
 from sourcelight.lab.reports.sections.change_data import API_ORDER, count_symbols
 from sourcelight.lab.reports.sections.changelog import KINDS, RULE, Change, CommitInfo, kind_of
 
@@ -171,10 +171,8 @@ def _people_frame(commits: Frame, earlier_people: AbstractSet[Pair]) -> Frame:
     frame = grouped.agg(
         commits=("commit", "size"),
         merges=("merge", "sum"),
-        additions=("additions", "sum"),
-        deletions=("deletions", "sum"),
-        first_date=("commit_date", "min"),
-        last_date=("commit_date", "max"),
+        **LINE_SUMS,
+        **DATE_SPAN,
     ).reset_index()
     authors, emails = frame["author"].astype("str"), frame["author_email"].astype("str")
     frame["new"] = [person_key(*pair) not in earlier_people for pair in zip(authors, emails, strict=True)]

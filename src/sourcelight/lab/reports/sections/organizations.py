@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from sourcelight.core.markup import count_of, join_words
-from sourcelight.lab.reports.model import ReportTable, Section
+from sourcelight.lab.reports.model import LINE_SUMS, ReportTable, Section
 from sourcelight.lab.reports.text import share_text
 
 if TYPE_CHECKING:
@@ -152,8 +152,7 @@ def organizations_section(commits: Frame) -> Section:
     frame = grouped.agg(
         people=("person", "nunique"),
         commits=("commit", "size"),
-        additions=("additions", "sum"),
-        deletions=("deletions", "sum"),
+        **LINE_SUMS,
     ).reset_index()
     frame.insert(3, "share", frame["commits"] / max(len(human), 1))
     is_none = frame["organization"].isin(_OTHERS)

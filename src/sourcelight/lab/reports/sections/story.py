@@ -12,7 +12,7 @@ from typing import Any
 from sourcelight.core.batches.persons import person_key
 from sourcelight.core.markup import count_of, name_in_sentence
 from sourcelight.lab.reports.history import activity, change_sizes, people_figure, total
-from sourcelight.lab.reports.model import Frame, Item, Listing, Metric, ReportTable, Section
+from sourcelight.lab.reports.model import DATE_SPAN, LINE_SUMS, Frame, Item, Listing, Metric, ReportTable, Section
 from sourcelight.lab.reports.people import JOINED
 from sourcelight.lab.reports.sections import story_data
 from sourcelight.lab.reports.text import Links, date_text
@@ -145,10 +145,8 @@ def _people(subject: story_data.Thing, commits: Frame, links: Links) -> Section:
     grouped = commits.groupby(["author", "author_email", "bot"], observed=True)
     frame = grouped.agg(
         commits=("commit", "size"),
-        additions=("additions", "sum"),
-        deletions=("deletions", "sum"),
-        first_date=("commit_date", "min"),
-        last_date=("commit_date", "max"),
+        **LINE_SUMS,
+        **DATE_SPAN,
     ).reset_index()
     frame = frame.sort_values(["commits", "author"], ascending=[False, True], kind="stable").reset_index(drop=True)
     repository = str(commits["repository"].iloc[0])
@@ -202,10 +200,8 @@ def _files(changes: Frame, links: Links) -> Section:
     files = grouped.agg(
         commits=("commit", "nunique"),
         people=("_human", "nunique"),
-        additions=("additions", "sum"),
-        deletions=("deletions", "sum"),
-        first_date=("commit_date", "min"),
-        last_date=("commit_date", "max"),
+        **LINE_SUMS,
+        **DATE_SPAN,
     ).reset_index()
     files = files.sort_values(["commits", "path"], ascending=[False, True], kind="stable").reset_index(drop=True)
     table = ReportTable(

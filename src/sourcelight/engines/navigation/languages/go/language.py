@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
+from sourcelight.engines.navigation.language import Cursor, Language, NameLookup, Ref, Renames, Session, Usage
 from sourcelight.engines.navigation.languages.go import packages, scopes
 from sourcelight.engines.navigation.languages.go.inference import GoInference
 from sourcelight.engines.navigation.languages.go.type_syntax import GoType
@@ -138,17 +138,8 @@ def _is_key(element: Node) -> bool:
     return outer is not None and outer.type == "keyed_element" and is_field(outer, "key", element)
 
 
-class GoLookup:
+class GoLookup(NameLookup[GoInference, scopes.GoModel]):
     """The lookup of one name."""
-
-    def __init__(self, inference: GoInference, document: Document, model: scopes.GoModel, cursor: Cursor) -> None:
-        self.inference = inference
-        self.document = document
-        self.model = model
-        self.path = cursor.path
-        self.leaf = cursor.node
-        self.name = cursor.name
-        self.parent = cursor.parent
 
     def refs(self) -> list[Ref]:  # noqa: PLR0911 - a case a return
         """Return the declarations that the name refers to."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
+from sourcelight.engines.navigation.language import Cursor, Language, NameLookup, Ref, Renames, Session, Usage
 from sourcelight.engines.navigation.languages.python import scopes
 from sourcelight.engines.navigation.languages.python.inference import PythonInference
 from sourcelight.engines.navigation.languages.python.names import PythonRef, find_module, modules_of
@@ -133,19 +133,8 @@ def _is_target(node: Node) -> bool:
     return left is not None and left.start_byte == node.start_byte
 
 
-class PythonLookup:
+class PythonLookup(NameLookup[PythonInference, scopes.PythonModel]):
     """The lookup of one name."""
-
-    def __init__(
-        self, inference: PythonInference, document: Document, model: scopes.PythonModel, cursor: Cursor
-    ) -> None:
-        self.inference = inference
-        self.document = document
-        self.model = model
-        self.path = cursor.path
-        self.leaf = cursor.node
-        self.name = cursor.name
-        self.parent = cursor.parent
 
     def refs(self) -> tuple[list[PythonRef], ResolutionRule]:
         """Return the declarations that the name refers to, with the rule that led there."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
+from sourcelight.engines.navigation.language import Cursor, Language, NameLookup, Ref, Renames, Session, Usage
 from sourcelight.engines.navigation.languages.typescript import scopes
 from sourcelight.engines.navigation.languages.typescript.context import TsInference, is_intrinsic
 from sourcelight.engines.navigation.languages.typescript.members import is_static
@@ -203,17 +203,8 @@ def _is_called(expression: Node) -> bool:
     return field is not None and outer.child_by_field_name(field) == expression
 
 
-class TsLookup:
+class TsLookup(NameLookup[TsInference, scopes.TsModel]):
     """The lookup of one name."""
-
-    def __init__(self, inference: TsInference, document: Document, model: scopes.TsModel, cursor: Cursor) -> None:
-        self.inference = inference
-        self.document = document
-        self.model = model
-        self.path = cursor.path
-        self.leaf = cursor.node
-        self.name = cursor.name
-        self.parent = cursor.parent
 
     def refs(self) -> tuple[list[TsRef], ResolutionRule]:  # noqa: PLR0911 - a case a return
         """Return the declarations that the name refers to, with the rule that led there."""
