@@ -1,4 +1,10 @@
-"""Shared state of navigation calls, and the workspace of one call."""
+"""Shared state of navigation calls, and the workspace of one call.
+
+`ProjectCache` outlives calls: open projects, parsed files by content and language, and answers that are complete. A
+`Workspace` is one call of one viewer, who sees no other repository; it collects what the call could not read, so that
+an answer with gaps says so and is not cached. Limits of memory count what fills it: paths of a project, bytes of parsed
+source. Values that a call infers keep syntax trees alive, so they are dropped after as many bytes of source.
+"""
 
 from __future__ import annotations
 

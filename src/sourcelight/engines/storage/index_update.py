@@ -1,4 +1,9 @@
-"""One update of indexes: small jobs run in this process, the others in workers; then a report by repository."""
+"""One update of indexes: small jobs run in this process, the others in workers; then a report by repository.
+
+An update of text, definitions or terms is the same to it: jobs by repository, which say themselves whether they are
+small. A job that fails ends no other, and its repository is reported with the reason. Progress is the sum of what each
+job says that it has read in all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Worker processes of one update: started on demand, given one job at a time, ended with the update."""
+"""Worker processes of one update: started on demand, given one job at a time, ended with the update.
+
+Builds run in processes of their own because they read hostile repositories and need much memory: a worker may die or be
+killed, and only its job fails. Workers get lines of JSON and answer with lines of JSON, never with pickles. A job that
+killed a worker is not tried again by this process, and one that is silent for long is killed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Parse the definitions in one file with tree-sitter."""
+"""Parse the definitions in one file with tree-sitter.
+
+A grammar gives a tree also for text with errors, and one query over it finds definitions and imports. Texts on which
+this would take long are not read: large ones, ones that parse slowly, and ones with so many loose tokens in a node that
+the query, which can't be stopped, would take a time that is quadratic in them. What is left out has a reason, and no
+text raises an error.
+"""
 
 from __future__ import annotations
 

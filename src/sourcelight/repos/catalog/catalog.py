@@ -1,4 +1,10 @@
-"""The live catalog: finds, names and annotates the repositories of one `open`, and follows their changes."""
+"""The live catalog: finds, names and annotates the repositories of one `open`, and follows their changes.
+
+A walk finds repositories, each is described once, and then all are named, annotated and made private or public together
+(`arrange`), because a name depends on the others. Readers see one immutable view, which each change replaces as a
+whole, and take no lock. A refresh asks first whether anything changed, by the kernel's events or by times of files,
+since every search asks for it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Read the changes of commits from git in batches, and continue where objects are missing."""
+"""Read the changes of commits from git in batches, and continue where objects are missing.
+
+One git reads many commits, and whole commits are stored as they arrive. If git fails, the commit behind the last whole
+one is read alone, and then the rest; a commit that can't be read or is too large has the names of its files at best,
+and is reported as unread. What is stored is within an allowance, and what git writes, failures included, is within an
+effort: a repository that is made to be slow costs a bounded time.
+"""
 
 from __future__ import annotations
 

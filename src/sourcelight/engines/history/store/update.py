@@ -1,4 +1,11 @@
-"""Update the history of one repository: new commits become a segment, then the manifest is replaced."""
+"""Update the history of one repository: new commits become a segment, then the manifest is replaced.
+
+Every step before the last one only adds files, so that a crash leaves the history as it was. New commits are those that
+the refs reach and the stored history does not. Segments are merged when there are many, and unreachable commits are
+dropped when they take much of the rows; a change of git's major version, of the options, or of the border of a shallow
+clone builds everything again. People are mapped after that, because their numbers depend on the segments, and then the
+new manifest replaces the old one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The syntax rules of a declarative language, and the declarations of a parsed file."""
+"""The syntax rules of a declarative language, and the declarations of a parsed file.
+
+Nothing is collected in advance: the declarations of a name are found at the occurrences of its text, once per file and
+name. Of several that are visible the fitting ones of the innermost scope count; by the use a type, a function or a
+field fits better, and the number of arguments decides among overloaded functions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Resolve identifiers by scopes, then members of declared types, then the language's imports."""
+"""Resolve identifiers by scopes, then members of declared types, then the language's imports.
+
+A use decides the way: an import or a qualified name is left to the language, a member is looked up in the classes that
+the type of its receiver means and in their bases, and a plain name in the scopes around it, in the enclosing class, and
+outside the file. Each way asks the others, as for the type of a variable that a call initializes; steps are counted and
+names under way are remembered, since code may be circular or hostile.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Look up positions, symbols and definitions in SCIP index files."""
+"""Look up positions, symbols and definitions in SCIP index files.
+
+An index that was imported for the commit is read before one that is in the repository, which anyone may have written
+and which is read up to tighter limits. Columns are converted to bytes of the file, by the unit that the index declares
+or its indexer is known for. Entries that don't fit the commit are counted and left out, and a definition counts only if
+the text there is the name: the rules of the language answer for the rest.
+"""
 
 from __future__ import annotations
 
@@ -260,26 +266,18 @@ def precise_definitions(
             continue
 
         text = target.text[defined.start : defined.end]
-        if defined.start == defined.end or not text:
-            definitions.append(
-                ResolvedDefinition(
-                    document=target, start=0, end=0, kind="module", rule="scip", score=1.0, reason=_REASON
-                )
-            )
+        if not text:
+            start, end, kind = 0, 0, "module"
         elif text == occurrence_text and (
             not symbol_name or symbol_name in {text, b"__init__"} or position.symbol.startswith("local ")
         ):
-            definitions.append(
-                ResolvedDefinition(
-                    document=target,
-                    start=defined.start,
-                    end=defined.end,
-                    kind=_kind(position.symbol),
-                    rule="scip",
-                    score=1.0,
-                    reason=_REASON,
-                )
-            )
+            start, end, kind = defined.start, defined.end, _kind(position.symbol)
+        else:
+            continue
+
+        definitions.append(
+            ResolvedDefinition(document=target, start=start, end=end, kind=kind, rule="scip", score=1.0, reason=_REASON)
+        )
 
     return definitions
 
