@@ -328,11 +328,7 @@ class ConversationService:
 
     def state_of(self, question: int, context: ToolContext) -> ToolResult:
         """Return the state of the viewer's own question."""
-        record = self.store.question(question)
-        if record is None:
-            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
-
-        conversation = self._find_owned(record.conversation, context.viewer)
+        record, conversation = self._own_question(question, context.viewer)
         work = self._works.get(question)
         if work is not None and work.unkept is not None and record.status in RUNNING:
             status, error = work.unkept
@@ -346,11 +342,7 @@ class ConversationService:
 
     def cancel(self, question: int, context: ToolContext) -> bool:
         """Cancel the viewer's own question; False if it had ended. Earlier events stay."""
-        record = self.store.question(question)
-        if record is None:
-            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
-
-        self._find_owned(record.conversation, context.viewer)
+        record, _ = self._own_question(question, context.viewer)
         if record.status in FINAL:
             return False
 
@@ -363,11 +355,7 @@ class ConversationService:
 
     def events(self, question: int, context: ToolContext, after: int = 0) -> Iterator[QuestionEvent]:
         """Yield the events of the viewer's own question, earlier ones first, until it ends or the caller stops."""
-        record = self.store.question(question)
-        if record is None:
-            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
-
-        self._find_owned(record.conversation, context.viewer)
+        self._own_question(question, context.viewer)
         while True:
             state = self.store.question(question)
             for event in self.store.events(question, after):
@@ -401,6 +389,13 @@ class ConversationService:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
 
         return conversation
+
+    def _own_question(self, question: int, viewer: Viewer) -> tuple[QuestionRecord, ConversationRecord]:
+        record = self.store.question(question)
+        if record is None:
+            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
+
+        return record, self._find_owned(record.conversation, viewer)
 
     def _find_owned(self, conversation: int, viewer: Viewer) -> ConversationRecord:
         record = self.store.by_number(conversation)

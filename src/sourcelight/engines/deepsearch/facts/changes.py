@@ -27,18 +27,7 @@ def count_changed_files(work: Work) -> Fact:
     if request.base and not request.authors and not request.period.text:
         return _compare(work)
 
-    arguments: dict[str, Any] = {
-        "repos": work.names,
-        "by": ["repository", "path", "author"],
-        **dates_of(work),
-        **revisions_of(work),
-        # A name is searched for as each commit has it, not as the address's most frequent one.
-        **({"joinAddresses": False} if request.authors else {}),
-    }
-    fact = Fact(0, "", format_call("churn", arguments), unit="files")
-    answer = work.call("churn", arguments)
-    fact.notes += limiting_notices(answer)
-    rows = _keep_requested(work, answer.table.to_pylist(), fact)
+    fact, rows = _churn(work, "files", "path")
 
     # Rows are per author: a file that two people changed counts once.
     per: Counter[tuple[str, str]] = Counter()
@@ -71,16 +60,7 @@ def count_changed_files(work: Work) -> Fact:
 def count_changed_folders(work: Work) -> Fact:
     """Count directories in which commits changed files: those at the top, or in the directory that is named."""
     request = work.request
-    arguments: dict[str, Any] = {
-        "repos": work.names,
-        "by": ["repository", "commit", "path", "author"],
-        **dates_of(work),
-        **revisions_of(work),
-        **({"joinAddresses": False} if request.authors else {}),
-    }
-    fact = Fact(0, "", format_call("churn", arguments), unit="folders")
-    answer = work.call("churn", arguments)
-    fact.notes += limiting_notices(answer)
+    fact, rows = _churn(work, "folders", "commit", "path")
 
     # Below one directory, its subdirectories; several directories have no common depth.
     path_parts = [path.glob.strip("/*").split("/") for path in request.paths if not path.is_file]
@@ -88,7 +68,7 @@ def count_changed_folders(work: Work) -> Fact:
 
     # Sets, because a commit has a row for each file that it changed in a directory.
     commits: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row in _keep_requested(work, answer.table.to_pylist(), fact):
+    for row in rows:
         folders = row["path"].split("/")[:-1]
         name = "/".join(folders[:depth]) + "/" if len(folders) >= depth else "/".join([*folders, "*"])
         commits[row["repository"], name].add(row["commit"])
@@ -111,6 +91,22 @@ def count_changed_folders(work: Work) -> Fact:
     fact.tables = [table]
     fact.repositories = Counter(name for name, _ in commits)
     return fact
+
+
+def _churn(work: Work, unit: str, *columns: str) -> tuple[Fact, list[dict[str, Any]]]:
+    """Return a fact in a unit, still without a number, and the requested rows of ``churn`` by columns and author."""
+    arguments: dict[str, Any] = {
+        "repos": work.names,
+        "by": ["repository", *columns, "author"],
+        **dates_of(work),
+        **revisions_of(work),
+        # A name is searched for as each commit has it, not as the address's most frequent one.
+        **({"joinAddresses": False} if work.request.authors else {}),
+    }
+    fact = Fact(0, "", format_call("churn", arguments), unit=unit)
+    answer = work.call("churn", arguments)
+    fact.notes += limiting_notices(answer)
+    return fact, _keep_requested(work, answer.table.to_pylist(), fact)
 
 
 def _keep_requested(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[dict[str, Any]]:
@@ -169,18 +165,7 @@ def _compare(work: Work) -> Fact:
 def count_changed_lines(work: Work) -> Fact:
     """Count lines that commits added and removed."""
     request = work.request
-    arguments: dict[str, Any] = {
-        "repos": work.names,
-        "by": ["repository", "path", "author"],
-        **dates_of(work),
-        **revisions_of(work),
-        # A name is searched for as each commit has it, not as the address's most frequent one.
-        **({"joinAddresses": False} if request.authors else {}),
-    }
-    fact = Fact(0, "", format_call("churn", arguments), unit="lines")
-    answer = work.call("churn", arguments)
-    fact.notes += limiting_notices(answer)
-    rows = _keep_requested(work, answer.table.to_pylist(), fact)
+    fact, rows = _churn(work, "lines", "path")
     added, removed = (sum(row[name] for row in rows) for name in ("additions", "deletions"))
     sides = {"added": ("additions",), "removed": ("deletions",)}.get(request.side, ("additions", "deletions"))
     fact.number = sum(row[name] for row in rows for name in sides)
