@@ -60,7 +60,7 @@ def clients(lacking: LocalEngine) -> Iterator[dict[str, sl.Client]]:
         ("needle", {}, "document-binary", "name only"),
         ("needle", {}, "document-too-large", "search.maxFileSize"),
         ("needle", {}, "document-missing", "partial"),
-        ("needle", {}, "worktree-changes", "HEAD was"),
+        ("needle", {}, "worktree-changes", "files of work trees were not searched; HEAD was"),
         ("needle", {}, "repository-gone", "gone"),
         ("needle", {}, "repository-unreadable", "broken"),
         ("repo:one@no-such-branch needle", {}, "repository-missing", "no-such-branch"),
@@ -109,6 +109,15 @@ def test_a_repository_without_a_commit_is_told_and_leaves_an_answer_whole(tmp_pa
             ["repository-empty", "1 empty", "info"]
         ]
         assert "no commit yet" in result.skipped["message"].iloc[0]
+
+
+def test_a_single_changed_file_is_counted_in_the_singular(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "repositories" / "one")
+    repo.commit({"a.txt": "needle\n"})
+    repo.write({"a.txt": "needle, changed\n"})
+    with sl.open(tmp_path / "repositories", index_dir=tmp_path / "index") as code:
+        (message,) = code.search("needle").skipped["message"]
+    assert message.startswith("1 modified, deleted or untracked file of work trees was not searched; HEAD was. ")
 
 
 def test_a_linked_work_tree_is_named_and_leaves_an_answer_whole(tmp_path: Path) -> None:

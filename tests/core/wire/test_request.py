@@ -129,6 +129,6 @@ def test_limits_are_counted_in_the_singular_and_the_plural() -> None:
     assert [text.partition(";")[0] for text in texts] == [
         "The search stopped after 1 match",
         "The search stopped after 2,000 matches",
-        "`display` limits the answer to 1 of 1 match.",
-        "`display` limits the answer to 1 of 2 matches.",
+        "1 match, of which 1 is shown, as `display` requested.",
+        "2 matches, of which 1 is shown, as `display` requested.",
     ]

@@ -293,8 +293,9 @@ def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
 
 def display_limit(display: int, total: int) -> Skipped:
     """Report that `total` matches were counted, but only `display` returned, as requested."""
+    verb = "is" if display == 1 else "are"
     return Skipped(
         reason="display",
         title="display limit hit",
-        message=f"`display` limits the answer to {display:,} of {count_of(total, 'match')}.",
+        message=f"{count_of(total, 'match')}, of which {display:,} {verb} shown, as `display` requested.",
     )

@@ -16,6 +16,7 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.completeness import is_limiting
+from sourcelight.core.markup import count_of
 from sourcelight.core.query.build import files_query
 from sourcelight.core.tools.catalog import table_of_rows
 from sourcelight.core.tools.chunk_table import chunk_heads, table_of_batches, with_cell_text
@@ -295,7 +296,9 @@ def shortened_answer(
         messages.append(cut_notice)
 
     if left_out:
-        messages.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
+        messages.append(
+            f"Not shown: {count_of(left_out, 'further place')} in these files; read_file shows whole files."
+        )
 
     matches = sum(chunk.matches or 0 for chunk in best_chunks)
     attributes = {"query": query, "matches": matches, "files": files}

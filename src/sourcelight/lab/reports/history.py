@@ -86,7 +86,7 @@ def total(frame: Frame, column: str) -> tuple[int | None, str]:
     missing = int((~has_value).sum())
     excludes = ""
     if missing:
-        excludes = f"{missing:,} commits where this is unknown"
+        excludes = f"{count_of(missing, 'commit')} where this is unknown"
     return int(frame.loc[has_value, column].sum()), excludes
 
 

@@ -219,12 +219,13 @@ def unread_worktrees(reasons: Mapping[str, str]) -> Iterator[Skipped]:
 def changed_worktrees(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
     """Yield files of work trees that differ from HEAD, which was searched."""
     files = sum(files_by_repository.values())
+    verb = "was" if files == 1 else "were"
     if files:
         yield Skipped(
             reason="worktree-changes",
             title=f"{format_count(files)} changed {'file' if files == 1 else 'files'}",
-            message=f"{files:,} modified, deleted or untracked files of work trees were not searched; HEAD was. "
-            f"Open with worktree=True to search them:\n{markdown_list(list(files_by_repository))}",
+            message=f"{count_of(files, 'modified, deleted or untracked file')} of work trees {verb} not searched; "
+            f"HEAD was. Open with worktree=True to search them:\n{markdown_list(list(files_by_repository))}",
         )
 
 
