@@ -47,6 +47,13 @@ FILES = {
         "import math\nimport time\n\nfrom shop import labels\n\n# Prints refunds to the till of a branch.\n\n\n"
         "def write(refund):\n    return math.floor(refund)\n"
     ),
+    "src/shop/receiptlist.py": "def show(items):\n    return list(items)\n",
+    "src/shop/shelves.py": (
+        "def sync_stock(stock):\n"
+        '    """Complete the generation of the stock by accepting, of all members, what is assigned to shelves."""\n'
+        "    return stock\n"
+    ),
+    "src/shop/coupons.py": "def discard_old_coupons(coupons):\n    return coupons[:9]\n",
     "src/shop/Sink.cs": (
         "namespace Shop;\n\npublic interface ISink\n{\n    Task EmitBillsAsync(IReadOnlyCollection<Bill> bills);\n}\n"
     ),
@@ -93,6 +100,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ),
         ("Where is the rate limiter for redraws", "`RateLimiter` is defined in `src/shop/draw.py`, line 1"),
         ("Which file disables ctrl-alt-del?", "`src/shop/hardening/ctrlaltdel.sh` is named for `ctrlaltdel`"),
+        (
+            "which file draws the list of receipts",
+            "`src/shop/receiptlist.py` is the only file of code outside of tests whose path has the words `receipt`",
+        ),
+        ("which function throws away old coupons", "`discard_old_coupons` is defined in `src/shop/coupons.py`"),
         ("which file prints refunds to the till", "`src/shop/refunds.py` says in line 6: “Prints refunds to"),
         (
             "where is the list of prices converted when the newest exchange rates of a bank arrive",
@@ -114,6 +126,7 @@ def test_the_only_place_with_the_words_is_stated(shop: LocalEngine, question: st
         "Which file handles sessions?",
         "which file has the sidebar panel",  # a folder gives another file the word, too
         "which file draws several bars at once",  # one word is no name of it
+        "where are members of the stock generation assigned to shelves",  # a sentence that says something else
         "where are bills sent",  # an interface only declares it
         "where is the price list of the newest exchange rates printed",  # no name has what is done
     ],

@@ -30,6 +30,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     forms_of,
     is_participle,
     read_description,
+    split_joined,
     words_of_file,
     words_of_name,
 )
@@ -42,6 +43,8 @@ _MIN_CONCEPTS = 2
 _MAX_EXTRA = 1
 """Words of a name that a description lacks: with more, the name is of something narrower."""
 _MAX_QUOTE = 300
+_BEGINNING = 10
+"""First words of a sentence, which say what is done."""
 _TAIL_CHARACTERS = 20
 """Characters at the end of a sentence that tell where the next one begins."""
 
@@ -104,6 +107,12 @@ def _has_misfit(work: Work, item: PlaceCandidate, description: Description) -> b
     sentence, explanation = item.sentence, read_explanation(work.inquiry.words, {})
     if sentence is None or explanation is None or not description.required <= item.by_text:
         return False
+
+    # What is done stands at the beginning: "completes the sync by accepting assignments" assigns nothing.
+    acts = {index for index in description.required if is_participle(description.concepts[index].word)}
+    beginning = words_of_name(sentence.text)[:_BEGINNING]
+    if acts - item.by_name - description.coverage(beginning, weak=False):
+        return True
 
     lines = work.texts.lines(item.target, item.path)[sentence.begin_line - 1 : sentence.end_line + 1]
     following = " ".join(" ".join(lines).split()).partition(sentence.text[-_TAIL_CHARACTERS:])[2]
@@ -284,7 +293,8 @@ def _state_file(
     is_half = 2 * len(stated & description.required) >= len(description.required)
     if not stated or not is_half or sum(stated <= other.by_path for other in files) > 1:
         return None
-    words = [code(word) for word in description.words_in(words_of_name(file.path.rpartition(".")[0]))]
+    in_path = split_joined(words_of_name(file.path.rpartition(".")[0]), description.parts)
+    words = [code(word) for word in description.words_in(in_path)]
     noun = "word" if len(words) == 1 else "words"
     evidence = texts.evidence(file.target, file.path, 1, 1, "definition", 1.0)
     text = f"{code(file.path)} is the only file of code outside of tests whose path has the {noun} {join_words(words)}"

@@ -25,6 +25,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
 from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     Description,
     read_description,
+    split_joined,
     words_of_file,
     words_of_name,
 )
@@ -133,7 +134,7 @@ def _state_named(
         if (sentence := documentation_at(texts, location)) is not None
     ):
         return None
-    words = description.words_in(description.split_joined(name))
+    words = description.words_in(split_joined(name, description.parts))
     # A file may be named for a minor word, and have other functions for it.
     locations = locations if strong and strong[0][0].own_share >= _MIN_DEFINITION else []
     return state_in_file(work, locations[:MAX_STATED]) if locations else state_named_file(texts, lines, words)
@@ -221,6 +222,9 @@ def find_best_file(
         fitting = []
     rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
+    if not definitions[0]:
+        # No grammar ranked the definitions of the file.
+        ranked_first = next((item.definition for item in fitting), None)
     is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
     finding = _state(work, question, measure, fitting, ranked_first) if is_clear else None
     if finding is None and candidates[0].file is visible[0]:

@@ -17,7 +17,12 @@ from sourcelight.engines.deepsearch.facts.searches import find_rows, make_querie
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, reader_of
 from sourcelight.engines.deepsearch.lookups.definitions.documentation import summary_of
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
-from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, words_of_file, words_of_name
+from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
+    Description,
+    split_joined,
+    words_of_file,
+    words_of_name,
+)
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.comments import has_prose_marks, prose_lines
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS, lines_of_code
@@ -277,6 +282,7 @@ def find_named_files(work: Work, description: Description, noun: str) -> list[Pl
     if len(files) > _MAX_FILES:
         return []
 
+    parts = description.parts
     candidates: list[PlaceCandidate] = []
     by_folder_alone: list[PlaceCandidate] = []
     for repository, path in files:
@@ -290,7 +296,7 @@ def find_named_files(work: Work, description: Description, noun: str) -> list[Pl
             or (noun == "script" and not language)
         ):
             continue
-        folder, words = words_of_name(path.rpartition("/")[0]), words_of_file(path)
+        folder, words = words_of_name(path.rpartition("/")[0]), split_joined(words_of_file(path), parts)
         by_name = description.coverage(words)
         by_folder = description.coverage(folder, weak=False)
         if not by_name and not by_folder:

@@ -47,6 +47,18 @@ _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4", "six": "6", "eight
 _BRITISH = (("our", "or"), ("ise", "ize"), ("isation", "ization"), ("yse", "yze"), ("re", "er"))
 _AGENT = re.compile(r"(?:e[rd]|or|ation|ing|ment|al|ion)$")
 _WORD = re.compile(r"[A-Za-z][A-Za-z']*|\d+")
+_PHRASAL_TEXT = """
+discards: thr(?:ow|ows|ew|own|owing) (?:away|out), removes: g(?:et|ets|ot|etting) rid of,
+suggests: c(?:ome|omes|oming) up with, truncates: cut(?:s|ting)? (?:down|off|short), defers: put(?:s|ting)? off,
+aborts: g(?:ive|ives|ave|iving) up, omits: leav(?:e|es|ing) out|left out, combines: put(?:s|ting)? together,
+checks: mak(?:e|es|ing) sure|made sure, retries: tr(?:y|ies|ied|ying) again, resends: s(?:end|ends|ent|ending) again,
+lookup: look(?:s|ed|ing)? up, parallel: at (?:once|the same time)
+"""
+_PHRASAL = tuple(
+    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), verb)
+    for verb, _, pattern in (entry.strip().partition(": ") for entry in _PHRASAL_TEXT.split(","))
+)
+"""Verbs of two words, and one word for each."""
 _LITERAL = re.compile(r"(?<![\w#])#(?P<name>[a-z]+)")
 """A name with the sign of a helper of templates, which may be a word of grammar."""
 _NAME_FILLERS_TEXT = """
@@ -132,10 +144,10 @@ class Description:
         pairs = [word for pair in pairwise(words) if "".join(pair) in joins for word in pair]
         return list(dict.fromkeys([*matching, *pairs]))
 
-    def split_joined(self, words: Sequence[str]) -> list[str]:
-        """Return the words of a name, where `resetpassword` is two if the question has both."""
-        parts = {form for concept in self.concepts for form in (concept.word, *concept.strong)} | self.grammar
-        return [part for word in words for part in _split_at(word, parts)]
+    @property
+    def parts(self) -> frozenset[str]:
+        """Words of a question that a name may write as one with another."""
+        return self.grammar.union(form for concept in self.concepts for form in (concept.word, *concept.strong))
 
     def extra_words(self, words: Sequence[str]) -> int:
         """Return how many words of a name are none of the description."""
@@ -160,7 +172,12 @@ class Description:
         )
 
 
-def _split_at(word: str, parts: set[str]) -> tuple[str, ...]:
+def split_joined(words: Sequence[str], parts: frozenset[str]) -> list[str]:
+    """Return the words of a name, where `resetpassword` is two if both are `parts` of a description."""
+    return [part for word in words for part in _split_at(word, parts)]
+
+
+def _split_at(word: str, parts: frozenset[str]) -> tuple[str, ...]:
     """Return a word as two of some parts, or as it is."""
     lengths = range(_MIN_PART, len(word) - _MIN_PART + 1)
     pairs = ((word[:length], word[length:]) for length in lengths)
@@ -204,7 +221,7 @@ def read_description(
         Whether its first word says what a file or type does: "checks for trailing whitespace".
     """
     literals = {match["name"] for match in _LITERAL.finditer(text)}
-    tokens = _WORD.findall(with_tilde(text).replace("-", " ").replace("#", " "))
+    tokens = _WORD.findall(_with_single_verbs(with_tilde(text)).replace("-", " ").replace("#", " "))
     raw = [word.lower().removesuffix("'s").replace("'", "") for word in tokens]
     words = list(dict.fromkeys(word for word in raw if word in literals or _is_concept(word, repository_words)))
     if not words or len(words) > MAX_CONCEPTS:
@@ -227,6 +244,13 @@ def read_description(
 def with_tilde(text: str) -> str:
     """Return a text with the words for the sign of a home directory, and for the files that are called `.env`."""
     return re.sub(r"(?<![\w/])\.env\b", " dotenv ", re.sub(r"(?<!\w)~", " tilde ", text))
+
+
+def _with_single_verbs(text: str) -> str:
+    """Return a description with one word for a verb of two: it `discards` what it "throws away"."""
+    for pattern, verb in _PHRASAL:
+        text = pattern.sub(verb, text)
+    return text
 
 
 def _is_concept(word: str, repository_words: frozenset[str]) -> bool:

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 
 from sourcelight.core.query.file_kinds import is_type_stub
 from sourcelight.engines.deepsearch.facts.paths import rank_of
-from sourcelight.engines.deepsearch.lookups.described_places.concepts import Description, words_of_file, words_of_name
+from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
+    Description,
+    split_joined,
+    words_of_file,
+    words_of_name,
+)
 from sourcelight.engines.search.ranking import RankedFile, Ranking
 
 _MAX_FILES = 8
@@ -109,9 +114,9 @@ def read_names(
     files: Sequence[RankedFile], description: Description, weights: Sequence[float], common: frozenset[str]
 ) -> list[RankedName]:
     """Read the names of the best files; words in `common`, such as that of the repository, say nothing in them."""
-    names = []
+    names, parts = [], description.parts
     for file in files[:_MAX_FILES]:
-        words = description.split_joined(words_of_file(file.path))
+        words = split_joined(words_of_file(file.path), parts)
         in_name = description.coverage(words, weak=False)
         in_folder = description.coverage(words_of_name(file.path.rpartition("/")[0]), weak=False)
         extra = description.extra_words([word for word in words if word not in common])
