@@ -61,6 +61,10 @@ FILES = {
         "    return not entry.startswith('..')\n"
     ),
     "src/calendar/rooms.py": "def book(room):\n    return room.free\n",
+    "src/calendar/printer.py": (
+        "def prints(page):\n    # Prints a page for the printer of the office.\n    return page\n"
+    ),
+    "src/calendar/lib/printJson.py": "def run(value):\n    return str(value)\n",
     "docs/guide.md": "# Guide\n\nThe report lists overdue invoices of all customers once a month.\n",
     "README.md": "# Calendar\n\nA calendar for teams.\n",
 }
@@ -113,6 +117,7 @@ def test_the_first_file_of_the_ranking_is_stated(calendar: LocalEngine, question
         "Where does it look after postponed entries?",  # a test
         "where does it load .env files",  # one word of two
         "Where are early choices parsed?",  # the only name has what was parsed
+        "where is the json printer of the office page",  # another file is named for it
         "where is the check against entries that escape the output directory",  # the only one tells of entries
     ],
 )

@@ -54,6 +54,8 @@ FILES = {
         "    return stock\n"
     ),
     "src/shop/coupons.py": "def discard_old_coupons(coupons):\n    return coupons[:9]\n",
+    "_examples/label-forward/labelforward.py": "print('label')\n",
+    "src/shop/types.ts": "export interface UrlResolver {\n  resolve(base: string): string\n}\n",
     "src/shop/Sink.cs": (
         "namespace Shop;\n\npublic interface ISink\n{\n    Task EmitBillsAsync(IReadOnlyCollection<Bill> bills);\n}\n"
     ),
@@ -127,6 +129,8 @@ def test_the_only_place_with_the_words_is_stated(shop: LocalEngine, question: st
         "which file has the sidebar panel",  # a folder gives another file the word, too
         "which file draws several bars at once",  # one word is no name of it
         "where are members of the stock generation assigned to shelves",  # a sentence that says something else
+        "Which file does label forwarding?",  # an example
+        "where are urls resolved",  # an interface does nothing
         "where are bills sent",  # an interface only declares it
         "where is the price list of the newest exchange rates printed",  # no name has what is done
     ],

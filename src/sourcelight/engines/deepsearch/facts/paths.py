@@ -56,7 +56,7 @@ def rank_of(path: str) -> PathRank:
         return PathRank.BESIDE
     # Steps of Cucumber are tests whose directory says so in two words.
     if re.search(
-        r"(?i)(^|/)(examples?|samples?|snippets|bench(?:es|marks?)?|fuzz|fixtures?|features/(?:steps|step_def\w+)"
+        r"(?i)(^|/)_?(examples?|samples?|snippets|bench(?:es|marks?)?|fuzz|fixtures?|features/(?:steps|step_def\w+)"
         r"|release-?notes|changelogs?|changelog\.d|newsfragments)/|\.(?:benchmarks?|samples?|examples?)/",
         path,
     ):

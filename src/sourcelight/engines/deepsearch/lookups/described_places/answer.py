@@ -34,11 +34,11 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
     words_of_file,
     words_of_name,
 )
+from sourcelight.engines.deepsearch.lookups.described_places.definition_scores import is_declared
 from sourcelight.engines.deepsearch.lookups.described_places.sentences import state_beginning
 from sourcelight.engines.deepsearch.lookups.described_places.wording import PlaceQuestion, read_place_question
 from sourcelight.engines.deepsearch.markdown import inline
 
-_INTERFACES = frozenset({"interface", "protocol", "trait"})
 _MIN_CONCEPTS = 2
 _MAX_EXTRA = 1
 """Words of a name that a description lacks: with more, the name is of something narrower."""
@@ -80,23 +80,17 @@ def find_described_place(work: Work) -> Finding | None:
             definition is not None and definition.path != file.path and not description.required <= file.by_name
         )
         return None if is_rivaled else _state_file(work.texts, file, files, description)
-    if definition is None or _is_declared(work, definition) or _has_misfit(work, definition, description):
+    if definition is None or _is_declared(work, definition, question) or _has_misfit(work, definition, description):
         return None
     return _state_definition(work, definition, description)
 
 
-def _is_declared(work: Work, item: PlaceCandidate) -> bool:
-    """Return whether a function is one of an interface, without a body: what implements it is the place."""
-    if item.location is None or item.location.definition.kind not in FUNCTION_KINDS:
+def _is_declared(work: Work, item: PlaceCandidate, question: PlaceQuestion) -> bool:
+    """Return whether a place only says what others do, and no type is sought."""
+    if item.location is None or question.noun == "type":
         return False
-    definition = item.location.definition
-    container = definition.container.rpartition(".")[2]
-    is_of_interface = any(
-        other.name == container and other.kind in _INTERFACES and other.begin_line <= definition.line <= other.end_line
-        for other in work.texts.iter_definitions(item.target, item.path)
-    )
-    lines = work.texts.lines(item.target, item.path)[definition.line - 1 : definition.end_line]
-    return is_of_interface and not any(sign in line for line in lines for sign in ("{", "=>"))
+    lines = work.texts.lines(item.target, item.path)
+    return is_declared(item.location.definition, work.texts.iter_definitions(item.target, item.path), lines)
 
 
 def _has_misfit(work: Work, item: PlaceCandidate, description: Description) -> bool:

@@ -19,6 +19,7 @@ from sourcelight.engines.deepsearch.explanations.misfits import directions_in
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
 from sourcelight.engines.deepsearch.lookups.described_places.candidates import (
+    has_longer_name,
     header_of,
     is_of_noun,
 )
@@ -32,6 +33,7 @@ from sourcelight.engines.deepsearch.lookups.described_places.concepts import (
 from sourcelight.engines.deepsearch.lookups.described_places.definition_scores import (
     ScoredPlace,
     WordWeights,
+    is_declared,
     score_all,
     stateable_definitions,
     weigh_words,
@@ -222,14 +224,15 @@ def find_best_file(
         fitting = []
     rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
-    if not definitions[0]:
-        # No grammar ranked the definitions of the file.
-        ranked_first = next((item.definition for item in fitting), None)
+    if not definitions[0] and fitting and len(description.coverage(words_of_name(fitting[0].name))) >= _MIN_CONCEPTS:
+        # No grammar ranked the definitions of the file, and the name of one has two of the words.
+        ranked_first = fitting[0].definition
     is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
     finding = _state(work, question, measure, fitting, ranked_first) if is_clear else None
     if finding is None and candidates[0].file is visible[0]:
         finding = _state_spelled(work, question, measure, of_file, candidates[0])
-    if finding is None and is_named(place_files.names, lead, question.text + question.clause, description):
+    is_named_for = is_named(place_files.names, lead, question.text + question.clause, description)
+    if finding is None and is_named_for and not has_longer_name(work, description, visible[0].path):
         lines = next(item for item in candidates if item.file is visible[0])
         finding = _state_named(work, question, description, of_file, lines)
     return finding
@@ -237,8 +240,13 @@ def find_best_file(
 
 def _fits(item: ScoredPlace, question: PlaceQuestion) -> bool:
     """Return whether a place is of the kind that a question asks for; a definition in it is a place of a file."""
+    definition = item.definition
+    if definition is not None and question.noun != "type":
+        file = item.file
+        if is_declared(definition, file.definitions, file.lines):
+            return False
     is_other = _is_past(item, question) or _is_failure(item, question)
-    return not is_other and _is_of_kind(item.definition, question)
+    return not is_other and _is_of_kind(definition, question)
 
 
 def _is_past(item: ScoredPlace, question: PlaceQuestion) -> bool:

@@ -273,12 +273,7 @@ def find_named_files(work: Work, description: Description, noun: str) -> list[Pl
 
     Those that only a folder gives it come last: they are no answer, and keep another file from being the only one.
     """
-    files = [
-        (repository, path)
-        for (repository, _), paths in PathNames(work.inquiry).paths.items()
-        if repository in work.names
-        for path in paths
-    ]
+    files = _paths_of(work)
     if len(files) > _MAX_FILES:
         return []
 
@@ -309,6 +304,33 @@ def find_named_files(work: Work, description: Description, noun: str) -> list[Pl
     ordered = sorted(candidates, key=lambda item: (-len(item.by_name | item.by_surroundings), item.extra, item.path))
     best = [_with_header(work.texts, candidate, description) for candidate in ordered[:_MAX_DOCUMENTED]]
     return [*best, *ordered[_MAX_DOCUMENTED:], *by_folder_alone]
+
+
+def _paths_of(work: Work) -> list[tuple[str, str]]:
+    """Return the repositories and paths of all files that are searched."""
+    return [
+        (repository, path)
+        for (repository, _), paths in PathNames(work.inquiry).paths.items()
+        if repository in work.names
+        for path in paths
+    ]
+
+
+def has_longer_name(work: Work, description: Description, path: str) -> bool:
+    """Return whether another file of code has the words of a description that a file is named for, and a further one.
+
+    `parseJson.ts` is the parser of JSON, wherever it is in a ranking, rather than `parse.ts`.
+    """
+    parts = description.parts
+    in_name = description.coverage(split_joined(words_of_file(path), parts), weak=False)
+    in_path = in_name | description.coverage(words_of_name(path.rpartition("/")[0]), weak=False)
+    files = _paths_of(work)
+    return len(files) <= _MAX_FILES and any(
+        in_name < in_other and not in_other <= in_path
+        for _, other in files
+        if language_of(other) and rank_of(other).is_of_project and not DOCUMENTS.search(other)
+        for in_other in (description.coverage(split_joined(words_of_file(other), parts), weak=False),)
+    )
 
 
 def with_bodies(

@@ -50,7 +50,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z']*|\d+")
 _PHRASAL_TEXT = """
 discards: thr(?:ow|ows|ew|own|owing) (?:away|out), removes: g(?:et|ets|ot|etting) rid of,
 suggests: c(?:ome|omes|oming) up with, truncates: cut(?:s|ting)? (?:down|off|short), defers: put(?:s|ting)? off,
-aborts: g(?:ive|ives|ave|iving) up, omits: leav(?:e|es|ing) out|left out, combines: put(?:s|ting)? together,
+aborts: g(?:ive|ives|ave|iving) up, omits: leav(?:e|es|ing) out|left out,
 checks: mak(?:e|es|ing) sure|made sure, retries: tr(?:y|ies|ied|ying) again, resends: s(?:end|ends|ent|ending) again,
 lookup: look(?:s|ed|ing)? up, parallel: at (?:once|the same time)
 """

@@ -6,7 +6,7 @@ weighs as much as it is rare.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
@@ -28,6 +28,9 @@ _LIGHT_FACTOR = 0.5
 """Factor for the weight of a word that a name may leave out."""
 _MAX_DEFINITIONS = 400
 """Definitions of all files that are compared."""
+
+_INTERFACES = frozenset({"interface", "protocol"})
+"""Kinds of types that say what others do. A trait may do some of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +138,28 @@ def _measure_definition(file: ScoredFile, definition: Definition, measure: WordW
     text = words_of_name(first_sentence(file.lines, definition))
     around = [*words_of_name(definition.container), "/", *words_of_name(file.path.rpartition(".")[0])]
     return ScoredPlace(file, measure.share(name, text, around), measure.share(name, text), definition)
+
+
+def is_declared(definition: Definition, siblings: Iterable[Definition], lines: Sequence[str]) -> bool:
+    """Return whether a definition is an interface, or a function of one without a body: something else implements it.
+
+    Parameters
+    ----------
+    definition
+        The definition.
+    siblings
+        All definitions of its file.
+    lines
+        The lines of its file.
+    """
+    if definition.kind not in FUNCTION_KINDS:
+        return definition.kind in _INTERFACES
+    container = definition.container.rpartition(".")[2]
+    is_of_interface = any(
+        other.name == container
+        and other.kind in {*_INTERFACES, "trait"}
+        and other.begin_line <= definition.line <= other.end_line
+        for other in siblings
+    )
+    own_lines = lines[definition.line - 1 : definition.end_line]
+    return is_of_interface and not any(sign in line for line in own_lines for sign in ("{", "=>"))

@@ -48,7 +48,7 @@ whitespace ws, window win
 _RELATED = """
 again: retry repeat, retry: attempt try backoff, repeat: again, allow: permit accept,
 forbid: disallow deny prohibit block, refuse: reject deny, skip: ignore exclude omit, ignore: skip exclude,
-exclude: ignore skip, remove: delete drop discard, delete: remove erase drop, discard: drop remove,
+exclude: ignore skip, remove: delete drop discard, delete: remove erase drop, discard: drop remove delete,
 clean: cleanup clear purge, purge: evict clear expire, evict: purge expire, find: search lookup locate discover,
 look: lookup, search: find lookup query, discover: detect find, create: make build new construct, make: create build,
 build: create construct make, check: validate verify ensure, validate: check verify valid, verify: check validate,
