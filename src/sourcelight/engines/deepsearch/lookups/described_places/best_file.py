@@ -224,7 +224,7 @@ def find_best_file(
         fitting = []
     rival = max((item.share for item in scored if item.file is not visible[0]), default=0.0)
     ranked_first = next((item for item in definitions[0] if _is_of_kind(item, question)), None)
-    if not definitions[0] and fitting and len(description.coverage(words_of_name(fitting[0].name))) >= _MIN_CONCEPTS:
+    if not definitions[0] and _is_only_one(fitting) and len(description.coverage(words_of_name(fitting[0].name))) > 1:
         # No grammar ranked the definitions of the file, and the name of one has two of the words.
         ranked_first = fitting[0].definition
     is_clear = bool(fitting) and _is_clear(fitting[0].share, rival, lead, len(description.concepts))
@@ -301,6 +301,13 @@ def _state(
     if len(locations) == 1 and question.noun == "any":
         return state_place(work, locations[0])
     return state_in_file(work, locations[:MAX_STATED]) if locations else None
+
+
+def _is_only_one(fitting: Sequence[ScoredPlace]) -> bool:
+    """Return whether the first of some places has more of a question than any with another name."""
+    return bool(fitting) and not any(
+        item.name != fitting[0].name and item.own_share >= fitting[0].own_share for item in fitting[1:]
+    )
 
 
 def _lacks_act(item: ScoredPlace, question: PlaceQuestion, description: Description) -> bool:
