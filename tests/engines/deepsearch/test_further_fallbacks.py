@@ -68,6 +68,8 @@ FILES: dict[str | bytes, str | bytes | None] = {
     '\tGlaze string `help:"Glaze of the tiles" default:"sea green"`\n}\n',
     "src/serve.py": '@click.option(\n    "--soot-level",\n    default=None,\n    help="Soot. [default: grey]",\n)\n'
     "def serve(soot_level):\n    pass\n",
+    "eslint.config.mjs": "export default [{\n\tdialectOptions: {\n\t\tedition: 'latest',\n\t},\n}];\n",
+    "src/probe.py": "class Probe:\n    def reach(self, patience_timeout=5):\n        return patience_timeout\n",
     "el/popup.el": '(defcustom popup-limit 10\n  "Most rows."\n  :type \'integer)\n\n'
     '(defcustom popup-maximum-width 90\n  "Most columns."\n  :type \'integer)\n\n'
     '(defcustom popup-echo-warning-text "warning"\n  "Mark of a warning."\n  :type \'string)\n',
@@ -130,6 +132,13 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 )
 def test_what_stands_in_for_an_absent_value_is_stated(yard: LocalEngine, question: str, start: str) -> None:
     assert research(yard, question).text.startswith(start)
+
+
+@pytest.mark.parametrize(
+    "question", ["which edition is assumed by default?", "which timeout do requests have by default?"]
+)
+def test_settings_of_a_tool_and_a_measure_alone_are_no_defaults(yard: LocalEngine, question: str) -> None:
+    assert " is " not in research(yard, question).text.partition("\n")[0]
 
 
 def test_nothing_is_no_text(yard: LocalEngine) -> None:

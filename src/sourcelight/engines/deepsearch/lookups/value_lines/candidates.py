@@ -43,6 +43,10 @@ _MAX_FILES, _MAX_LINES_OF_FILE, _MAX_CANDIDATES = 120, 300, 400
 _BELOW_COMMENT, _NEAR_LINES, _MAX_NAMES = 8, 10, 20
 _MAX_USES = 20
 _DEFAULTS = re.compile(r"[\w*-]{0,40}(?i:default)[\w*-]{0,40}")
+_OF_TOOL = re.compile(
+    r"(?:^|/)\.?[\w-]+(?:\.config|rc|\.conf)\.[cm]?[jt]s$|(?:^|/)(?:Gruntfile|gulpfile)\.[cm]?js$", re.IGNORECASE
+)
+"""Settings of tools of the project itself, in code."""
 _OF_TAG = re.compile(r"\s*(?:</?[\w-]+[\s>]|[:@#]?[\w.:-]+=\"[^\"]*\"\s*/?>?\s*$)")
 """A tag of a template, or an attribute on a line of its own."""
 _MACRO = re.compile(r"\s*#\s*define\b")
@@ -151,7 +155,7 @@ def _is_read(path: str) -> bool:
     is_code = not is_data and language_of(path) not in NO_CODE and not _MARKUP.search(path)
     if path.endswith("CMakeLists.txt"):
         return rank_of(path).is_of_project
-    if OF_TESTS.search(path) is not None:
+    if OF_TESTS.search(path) is not None or _OF_TOOL.search(path) is not None:
         return False
     return (
         (is_data or is_code) and rank_of(path).is_of_project and not is_hidden_file(path) and not DOCUMENTS.search(path)

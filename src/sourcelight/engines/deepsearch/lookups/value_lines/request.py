@@ -282,7 +282,9 @@ def loosened_requests(request: ValueRequest) -> Iterator[ValueRequest]:
     "How many items does the page show", "how many spaces does a tab become when no size is passed".
     """
     words = tuple(word for word in request.words if word not in _GENERIC)
-    if words and words != request.words and not request.names:
+    # A timeout alone is that of anything: "which timeout do requests have".
+    is_measure = len(words) == 1 and words[0] in TIME_WORDS | SIZE_WORDS
+    if words and words != request.words and not request.names and not is_measure:
         yield replace(request, words=words, head=request.head - _GENERIC)
 
     if request.measure in _DIMENSION_NAMES and not words and not request.names:
