@@ -118,12 +118,22 @@ def _reason(subject: Subject, line: str, path: str, exact: Collection[str]) -> s
         if subject.asks_default:
             has_words = has_words and named_terms <= subject.terms_in(match["key"]) | of_path
 
-        if not is_in_text and is_assigned and has_words and _LITERAL.match(match["value"]) is not None:
+        # "extension LeafError: AbortError {" begins a body.
+        is_head = line.rstrip().endswith("{") and _HEAD.match(line) is not None
+        if not (is_in_text or is_head) and is_assigned and has_words and _LITERAL.match(match["value"]) is not None:
             return "sets a value"
 
     words = [word for word in dict.fromkeys(re.findall(r"\w{3,}", subject.text)) if _is_asked(subject, word)]
     present = [code(word) for word in words if word.casefold() in line.casefold()][:_MAX_WORDS]
     return f"contains {join_words(present)}" if present else ""
+
+
+_HEAD = re.compile(
+    r"\s*(?:(?:public|private|internal|open|final|abstract|sealed|static|export|default|data|case|override|fileprivate"
+    r"|protected|inner|partial)\s+){0,5}(?:class|struct|enum|extension|protocol|interface|trait|impl|object|func|fun|fn"
+    r"|actor|record|namespace|module)\b"
+)
+"""The beginning of a declaration with a body."""
 
 
 def _is_asked(subject: Subject, word: str) -> bool:

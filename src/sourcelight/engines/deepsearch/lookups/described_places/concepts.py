@@ -25,7 +25,7 @@ contains contained hold holds held define defines defined live lives deal deals 
 occur occurs do does done doing get gets getting got turn turns turned turning go goes come comes take takes taken
 taking put puts make makes made making keep keeps kept work works worked working out figure figures decide decides
 decided exist exists sit sits located declare declares perform performs performing actually really whole main kind
-sort way store reside resides whereabouts find see look provide provides one ones bits up down off away back
+sort way based store reside resides whereabouts find see look provide provides one ones bits up down off away back
 together whether use uses used using call calls called charge concern concerns concerned care speak speaks speaking
 talk talks talking complain complains build builds built create creates created its it'll something everything wire
 wired set sets setting generate generates produce produces manage manages know knows want wants need needs run runs

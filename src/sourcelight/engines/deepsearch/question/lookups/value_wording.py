@@ -182,7 +182,7 @@ _NAMED_ALONE = (
     _rewriting(rf"{_THIS} by default", _DEFAULT_OF),
     # "What is the line ending constant CRLF_MARK?", "which separator does LIST_SEP hold?", "how long is RETRY_WAIT?".
     _rewriting(
-        rf"{_NO_OTHER}(?:what|which)(?: is|'s|s| are)? {_WORDS}{{0,6}}{_HEAD}(?:is |are )?(?P<name>{_MARKED})"
+        rf"{_NO_OTHER}(?:what|which)(?: is|'s|s| are) {_WORDS}{{0,6}}{_HEAD}(?:is |are )?(?P<name>{_MARKED})"
         r"(?: constant| variable| macro| setting)?(?: set to| equal to)?",
         _SET_TO,
     ),
@@ -196,6 +196,7 @@ _NAMED_ALONE = (
         rf" (?:(?:in|by|as|under|behind|inside) )?(?:the )?(?P<name>{_MARKED})(?: constant| variable| macro| setting)?",
         _SET_TO,
     ),
+    _rewriting(rf"{_NO_OTHER}(?:what|which) {_WORDS}{{0,6}}{_HEAD}(?:is|are) (?P<name>{_MARKED})", _SET_TO),
     _rewriting(rf"to (?:what|which value) is {_THIS} set", _SET_TO),
     _rewriting(rf"(?:give me|i need|show me|what(?: is|'s|s)) (?:the value of )?{_THIS}(?:'s value)?", _SET_TO),
     # "What is --port when it's not given?", "if I don't pass --port, what's used?".
