@@ -53,6 +53,9 @@ _LINE_VERBS = {"added": ("added", "add"), "removed": ("removed", "remove")}
 _WORD = re.compile(r"[a-z]{2,}")
 """A word in small letters, which prose may have."""
 
+_OF_CODE = re.compile(r"\w`? (?:function|method|class|struct|trait|macro|enum|module)\b", re.IGNORECASE)
+"""A noun behind a word that makes it a name of code: "the report function"."""
+
 _MAX_SUBJECTS = 3
 """Names of one question whose events are looked up one by one."""
 
@@ -385,9 +388,8 @@ def _has_mention_first(work: Work, rows: Sequence[Mapping[str, Any]]) -> bool:
         return False
     first = rows[-1]
     names = [term.text for term in work.request.terms]
-    if all(map(_WORD.fullmatch, names)) and not any(
-        name in f"{first['subject']} {first['path']}".lower() for name in names
-    ):
+    is_prose = all(map(_WORD.fullmatch, names)) and _OF_CODE.search(work.inquiry.words) is None
+    if is_prose and not any(name in f"{first['subject']} {first['path']}".lower() for name in names):
         return True
     in_code = [row for row in rows if DOCUMENTS.search(row["path"]) is None]
     is_code_first = any(row["commit"] == first["commit"] for row in in_code)

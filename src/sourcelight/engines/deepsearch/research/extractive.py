@@ -240,7 +240,9 @@ def _answer_by_history(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
         return in_path
 
     described = find_described_commit(inquiry, emit)
-    if described is not None:
+    commits = {item.commit for item in result.draft.ledger.items if isinstance(item, CommitEvidence)}
+    is_same = described is not None and any(item.commit in commits for item in described.headline.evidence)
+    if described is not None and not (is_same and _is_stated(result)):
         return FactsDraft(write_finding(without_secrets(described), inquiry), is_whole=True)
     return (None if _is_stated(result) else _count_of_path(inquiry, emit)) or result
 
