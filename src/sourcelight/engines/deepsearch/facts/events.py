@@ -54,7 +54,6 @@ _WORD = re.compile(r"[a-z]{2,}")
 """A word in small letters, which prose may have."""
 
 _OF_CODE = re.compile(r"\w`? (?:function|method|class|struct|trait|macro|enum|module)\b", re.IGNORECASE)
-"""A noun behind a word that makes it a name of code: "the report function"."""
 
 _MAX_SUBJECTS = 3
 """Names of one question whose events are looked up one by one."""
