@@ -26,6 +26,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
             "src/Rack.php": "<?php\nclass Rack {\n    protected $safeTrays = array(\n"
             + "".join(f"        'tray{number}',\n" for number in range(15))
             + "    );\n    const version = '1.8.0';\n}\n",
+            "src/loaf/oven.js": "const _breadFileName = 'bread.json';\nlet trayCount = 0;\nlet rackWidth = 40;\n"
+            "rackWidth = 50;\n",
+            "lib/heat.ex": "defmodule Heat do\n  @max_heat 64 * 1024\nend\n",
             "config": "OVEN_PREFIX=/usr/bread\n",
             "Makefile": "include config\n\ninstall:\n\tcp oven $(OVEN_PREFIX)\n",
         }
@@ -40,6 +43,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
         ("CRUST_LIMIT - what is it?", "`40`"),
         ("what's CRUST_LIMIT at the moment", "`40`"),
         ("What does CRUST_LIMIT stand for?", "`40`"),
+        ("What's the name of the bread file?", "`_breadFileName` is set to `'bread.json'`"),
+        ("what's the maximum heat size?", "`max_heat` is set to `64 * 1024`"),
+        ("What is the crust limit?", "`CRUST_LIMIT` is set to `40`"),
+        # A counter and a variable that changes have no value to state.
+        ("what's the tray count?", "Most relevant"),
+        ("what's the rack width?", "Most relevant"),
+        ("What is the crust limit of the cellar?", "Most relevant"),
         ("What is safeTrays set to?", "`array( 'tray0', 'tray1', "),
         ("What is the value of the version constant in oven?", "`version` is set to `'1.8.0'`"),
         ("CRUST_LIMIT in the bake code", "`40`"),

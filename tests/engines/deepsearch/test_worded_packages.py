@@ -112,6 +112,7 @@ def test_a_version_may_be_a_constant_of_code(tmp_path: Path) -> None:
     # A package whose name begins with that of the repository is another one.
     assert "loom-rules" not in lead_of(engine, "What package version is loom at?")
     assert "`java-version` is set to `'8'`" in lead_of(engine, "Which JDK version do our CI tests run on?")
+    assert "lists `loom-rules` `0.2.7`" in lead_of(engine, "what loom-rules range do we depend on?")
     assert "`>= 0.13`" in lead_of(engine, "what's the minimum terraform the root module says it needs")
 
 

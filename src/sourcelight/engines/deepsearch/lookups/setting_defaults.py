@@ -19,13 +19,15 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import reader_of
 from sourcelight.engines.deepsearch.lookups.defaults import (
     default_at,
     detail_of,
+    find_value,
     follow_constant,
     state_values,
     value_at,
 )
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
-from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at
+from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, find_definitions
 from sourcelight.engines.deepsearch.lookups.registrations import find_registrations
+from sourcelight.engines.deepsearch.question.lookups.value_wording import read_constant_phrases
 from sourcelight.engines.deepsearch.source.functions import name_before_list, swift_head
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.terms.tokenizer import parts_of
@@ -213,3 +215,42 @@ def is_set_otherwise(work: Work, name: str, finding: Finding | None) -> bool:
             return True
 
     return False
+
+
+def find_phrase_constant(work: Work) -> Finding | None:
+    """Return the literal value of the only name that is made of the words that a question asks for."""
+    phrases, holder = read_constant_phrases(work.inquiry.words.strip(" ?.!"))
+    for phrase in phrases:
+        words = [_LONG_FORMS.get(word, word) for word in phrase]
+        spelling = "[_-]?".join(words)
+        queries = make_queries(work, rf"case:no type:file /(^|[^A-Za-z\d]){spelling}\b/")
+        form = re.compile(
+            rf"(?<![A-Za-z\d])(?P<name>_?k?{spelling})(?![\w-])[^=:\n]{{0,30}}(?:[:=]|\s\S)", re.IGNORECASE
+        )
+        rows = [row for row in run_searches(work, queries)[:_MAX_ROWS] if rank_of(row["path"]) == 0]
+        names = {match["name"] for row in rows for match in form.finditer((row["line"] or "")[:_MAX_LINE])}
+        constants = {name for name in names if name.isupper()}
+        names = constants if len(constants) == 1 else names
+        if len(names) != 1:
+            continue
+        name = names.pop()
+        locations = [item for item in find_definitions(work, name, queries, unparsed=True) if item.rank.is_code]
+        if holder:
+            parts = holder.split()
+            locations = [item for item in locations if all(part in _text_around(item) for part in parts)]
+        finding = find_value(work, locations, name, queries) if locations else None
+        if finding is not None and _LITERAL.search(finding.headline.text) is not None:
+            return finding
+    return None
+
+
+_LONG_FORMS = {"max": "max(?:imum|imal)?", "min": "min(?:imum|imal)?"}
+_LITERAL = re.compile(
+    r"^`[^`]+` is set to `+ ?(?:-?\d[\d_]+[.\w]*(?:\s*(?:\*|<<)\s*\d[\d_]*)*|-?\d+\.\d+\w?|[2-9]|\d+\s*\*[\d_* ]+"
+    r"|@?b?[\"'](?:[^\"'`]|\\.)+[\"'](?:\.freeze)?) ?`+,(?!.*other lines of the file)"
+)
+"""A value that a program doesn't count up from, nor switches."""
+
+
+def _text_around(location: DefinitionLocation) -> str:
+    return f"{location.path} {location.definition.container}".lower()

@@ -75,7 +75,7 @@ def _find_condition(lookup: Lookup, work: Work) -> Finding | None:
 
 def _find_package(lookup: Lookup, work: Work) -> Finding | None:
     """Return what manifests say about a package; about the repository itself, its version."""
-    if lookup.asks == "version" and not lookup.owner and is_repository(work, lookup.name):
+    if lookup.asks == "version" and not (lookup.owner or lookup.subject) and is_repository(work, lookup.name):
         return find_field(work, "version", "", "", "")
     action = find_action(work, lookup.name)
     if action is not None:

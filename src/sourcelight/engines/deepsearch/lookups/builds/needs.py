@@ -18,7 +18,6 @@ from sourcelight.engines.deepsearch.lookups.builds.manifest_files import (
     ManifestList,
     cite_lines,
     is_own,
-    is_repository,
     list_manifests,
     manifests_of_word,
     state_requirement,
@@ -72,7 +71,7 @@ def _conditions(flag: str, target: str, platform: str, defined: str) -> re.Patte
 
 
 _SYSTEMS: Mapping[str, re.Pattern[str]] = {
-    "windows": _conditions("windows", "windows", "win32|windows|nt", "WIN32|windows"),
+    "windows": _conditions("(?:windows|mingw32)", "windows", "win32|windows|nt", "WIN32|windows"),
     "linux": _conditions("linux", "linux", "linux", "LINUX|UNIX AND NOT APPLE"),
     "macos": _conditions("(?:macos|osx|darwin)", "(?:apple-)?darwin", "darwin|macos", "APPLE|macosx?|osx"),
     "unix": _conditions("unix", "unix", "posix", "UNIX|posix"),
@@ -294,7 +293,7 @@ def _find_by_purpose(lookup: Lookup, work: Work) -> Finding | None:
 
 def find_worded_package(work: Work) -> Finding | None:
     """Return the only package that has the words of a question, beside those of its list, its manifest or its tool."""
-    words = [word for word in read_package_words(work.inquiry.words) if not is_repository(work, word)]
+    words = read_package_words(work.inquiry.words)
     if not words or len(work.inquiry.pins) > 1 or len(words) > _MAX_WORDS:
         return None
 

@@ -20,7 +20,7 @@ from sourcelight.engines.deepsearch.lookups.prose_values.measured import find_me
 from sourcelight.engines.deepsearch.lookups.prose_values.names import default_function, last_part, owner_of
 from sourcelight.engines.deepsearch.lookups.prose_values.question import read_value_question
 from sourcelight.engines.deepsearch.lookups.prose_values.surroundings import is_of_case, is_set_in_shell
-from sourcelight.engines.deepsearch.lookups.setting_defaults import default_constants
+from sourcelight.engines.deepsearch.lookups.setting_defaults import default_constants, find_phrase_constant
 from sourcelight.engines.deepsearch.lookups.value_lines.candidates import ValueLine, find_value_lines
 from sourcelight.engines.deepsearch.lookups.value_lines.fits import ValueFit, fit_line, is_of_setting, verbs_in
 from sourcelight.engines.deepsearch.lookups.value_lines.kinds import is_of_kind
@@ -46,11 +46,11 @@ _ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)
 def find_described_value(work: Work) -> Finding | None:
     """Return the value that the words of a question describe; None for none, or for several that fit."""
     request = read_request(work.inquiry.words, work.inquiry.pins.short_names)
+    work = work.without_notes()
     if request is None:
-        return None
+        return find_phrase_constant(work)
 
     queries: list[str] = []
-    work = work.without_notes()
     lines, best = _find_best(work, request, queries)
     if not best and (finding := _find_documented(work, request, lines, queries)) is not None:
         return finding
@@ -58,7 +58,7 @@ def find_described_value(work: Work) -> Finding | None:
         best = best or _find_best(work, other, queries)[1]
     if best:
         return _state(work, best, queries)
-    return _find_constant(work, request, queries)
+    return _find_constant(work, request, queries) or find_phrase_constant(work)
 
 
 def _find_best(work: Work, request: ValueRequest, queries: list[str]) -> tuple[list[ValueLine], list[ValueFit]]:

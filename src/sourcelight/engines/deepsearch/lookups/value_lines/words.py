@@ -62,9 +62,15 @@ def related_to(word: str) -> frozenset[str]:
     return frozenset(stems if word in _TIMED else stems - {"timeout"})
 
 
+_PROTOCOLS = {"http", "https"}
+"""Words of which neither is a form of the other."""
+
+
 @lru_cache(maxsize=1 << 15)
 def is_form(word: str, part: str) -> bool:
     """Return whether a part of a name is a form of a word: of the same stem, or with another ending."""
+    if {word, part} == _PROTOCOLS:
+        return False
     if word == part or stem(word) == stem(part) or verb_of(word) == part:
         return True
     if part in SHORT_FORMS.get(word, "").split() or part in SHORT_FORMS.get(word.removesuffix("s"), "").split():
@@ -78,7 +84,7 @@ def is_form(word: str, part: str) -> bool:
 @lru_cache(maxsize=1 << 15)
 def is_alike(word: str, part: str) -> bool:
     """Return whether a part of a name is a form of a word, or of one that is related to it."""
-    is_beginning = len(part) >= _MIN_ALIKE and word.startswith(part)
+    is_beginning = len(part) >= _MIN_ALIKE and word.startswith(part) and {word, part} != _PROTOCOLS
     return is_beginning or is_form(word, part) or stem(part) in related_to(word)
 
 

@@ -25,7 +25,7 @@ those code program
 version versions package packages library libraries crate crates gem gems module modules project dependency
 dependencies deps chart plugin plugins repo repository app tool build test tests ci docs dev development production
 runtime file files function class method itself python external direct optional peer other others third-party
-role wrapper
+role wrapper minimum lowest oldest
 """
 _NO_PACKAGE = frozenset(_NO_PACKAGE_TEXT.split())
 _OF_WORK = frozenset(["test", "tests", "docs", "examples", "benchmarks"])

@@ -292,7 +292,8 @@ def _read_list(tokens: Sequence[str], *, is_internal: bool) -> NeedQuestion | No
     groups, owners = read.groups - {""}, read.unknown
     read.has_verb = read.has_verb or (has_thing and tokens[index].lower() in _COUNTED_THINGS)
     is_of_purpose = has_thing or (bool(read.groups) and (read.is_need or read.is_only) and not read.has_version_word)
-    is_of_purpose = is_of_purpose or (read.is_depending and bool(read.unknown))
+    is_of_purpose = is_of_purpose or (read.is_depending and bool(read.unknown) and not read.has_version_word)
+    is_of_purpose = is_of_purpose or (read.is_need and read.is_only and bool(read.systems))
     if (
         not (is_of_purpose and (read.has_verb or read.is_only))
         or len(owners) > 1

@@ -39,6 +39,7 @@ it this that they we you here there project repo repository package library crat
 program main own only still actually really also currently directly now least itself dependency dependencies
 requirement requirements build-time time compile compilation runtime-only default suite suites run running
 fine ok okay acceptable possible good valid ends up users user people consumers
+developed written against minimum lowest oldest
 """
 _VAGUE = frozenset(_VAGUE_TEXT.split())
 """Words of a subject that choose no manifest."""

@@ -286,3 +286,36 @@ def quote_place(text: str) -> str:
             return f"what is the {rewriting.usual} of `{name}` in `{holder}`"
 
     return text
+
+
+_PHRASE = r"(?P<phrase>(?:(?!(?:of|in|for|is|are|the|a|an|to|by|with|on|at)\b)[A-Za-z]{2,24} ){1,3}[A-Za-z]{2,24})"
+_PHRASE_PLACE = r"(?: (?:in|of|for) (?:the )?(?P<place>[\w.-]{2,40}(?: [\w.-]{2,40})?))?"
+_WHAT_IS = r"(?:what|which)(?: is|'s|s| are) (?:the |our |its )?"
+_PHRASES = tuple(
+    re.compile(rf"^{text}$", re.IGNORECASE)
+    for text in (
+        rf"{_WHAT_IS}(?P<noun>name|value|number|length|size) of (?:the )?{_PHRASE}",
+        rf"{_WHAT_IS}{_PHRASE}{_PHRASE_PLACE}(?: (?:set to|called|by default))?",
+        rf"how (?:long|big|large|wide|high|deep|many|much) (?:is|are) (?:the |our |its )?{_PHRASE}{_PHRASE_PLACE}",
+    )
+)
+_MEASURES = frozenset(["size", "number", "count", "value", "amount", "length", "constant", "setting", "name", "string"])
+
+
+def read_constant_phrases(text: str) -> tuple[list[list[str]], str]:
+    """Return what a constant may be called by the words of a question alone, likeliest first, and the place of it."""
+    if len(text) > _MAX_CHARACTERS or re.search(_NO_OTHER, text, re.IGNORECASE) is None:
+        return [], ""
+    match = next((match for pattern in _PHRASES if (match := pattern.match(text)) is not None), None)
+    if match is None:
+        return [], ""
+    groups = match.groupdict()
+    words = [_FULL_WORDS.get(word, word) for word in groups["phrase"].lower().split()]
+    noun = (groups.get("noun") or "").lower()
+    phrases = [[*words, noun], words] if noun else [words]
+    if len(words) > 2 and words[-1] in _MEASURES:
+        phrases.append(words[:-1])
+    return [phrase for phrase in phrases if len(phrase) > 1], (groups.get("place") or "").lower()
+
+
+_FULL_WORDS = {"maximum": "max", "minimum": "min", "maximal": "max", "minimal": "min"}
