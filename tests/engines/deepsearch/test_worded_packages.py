@@ -81,6 +81,8 @@ def test_words_name_packages_and_lists(engine: LocalEngine, question: str, expec
     [
         # The version of an action isn't that of the program that it runs.
         "What version of the lathe action's lathe do we pin in the workflow?",
+        # What CI checks out is no version that is needed.
+        "What's the minimum gimlet version and which packages does it require?",
         # Neither list is about weaving at night.
         "Which version of thread does the night shift need?",
         "Which version of the file format is written?",

@@ -161,7 +161,7 @@ _NO_OTHER = (
 _WORDS = r"(?:[\w/-]{1,30} )"
 _HEAD = (
     r"(?!(?:purpose|meaning|role|reason|effect|point|class(?:es)?|structs?|files?|lines?|modules?|scope|visibility|signature"
-    r"|definition|location|members?|parameters?|arguments?|history|author|parent|base|documentation|of|in|for|with|by"
+    r"|definition|location|members?|parameters?|arguments?|history|author|parent|base|documentation|of|in|for|with|by|on|at|from|as|about"
     r"|to|elements|entries|name|is|are|does|do) )[\w/-]{1,30} "
 )
 """The noun of what a question asks for, which may be the value of a name."""
