@@ -29,7 +29,7 @@ squizlabs/php_codesniffer standard standardrb stylecop.analyzers stylelint swift
 """
 _FORMAT_TEXT = """
 @biomejs/biome autopep8 biome black cljfmt dprint elm-format fourmolu friendsofphp/php-cs-fixer gofumpt ktfmt
-ocamlformat ormolu php-cs-fixer prettier ruff rufo scalafmt scalafmt-core spotless swiftformat yapf
+ocamlformat ormolu oxfmt php-cs-fixer prettier ruff rufo scalafmt scalafmt-core spotless swiftformat yapf
 """
 _CLI_TEXT = """
 arg argh argparse args args4j cac caporal citty clap cli cli11 click cligen clikt clipanion cmdargs cmdliner cobra

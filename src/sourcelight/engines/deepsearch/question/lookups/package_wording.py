@@ -69,7 +69,7 @@ _GROUP_WORDS = {
     "runtime": "", "production": "", "prod": "", "dev": "dev", "development": "dev", "developing": "dev",
     "developers": "dev", "hacking": "dev", "contributing": "dev", "contributors": "dev", "test": "test",
     "tests": "test", "testing": "test", "docs": "doc", "documentation": "doc", "peer": "peer", "optional": "optional",
-    "optionally": "optional", "build-time": "build", "compile-time": "build",
+    "optionally": "optional", "build-time": "build", "compile-time": "build", "weak": "weak",
 }  # fmt: skip
 """Words for the purpose of a list. What is needed at run time is in the list without a name."""
 _DETERMINERS = frozenset(["the", "this", "our", "its", "that", "your"])
