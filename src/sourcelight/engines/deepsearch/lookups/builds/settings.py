@@ -211,8 +211,8 @@ _MAX_LINE_SHOWN = 140
 def find_version_line(work: Work, words: Sequence[str]) -> Finding | None:
     """Return the only line of build files that has all words of a question for a version, and a version."""
     # What CI runs with is no version that the project needs at least, and a second question has another answer.
-    is_other = re.search(r"\b(?:min\w*|oldest|lowest|and (?:which|what))\b", work.inquiry.words, re.IGNORECASE)
-    words = words if _OF_VERSION.search(work.inquiry.words) is not None and is_other is None else []
+    of_other = re.search(r"\b(?:min\w*|oldest|lowest|and (?:which|what))\b", work.inquiry.words, re.IGNORECASE)
+    words = words if _OF_VERSION.search(work.inquiry.words) is not None and of_other is None else []
     parts = [_OF_FILES[word] for word in words if word in _OF_FILES]
     words = [word for word in words if word not in _OF_FILES]
     if not words or len(max(words, key=len)) < _MIN_WORD or len(work.inquiry.pins) > 1:
