@@ -122,9 +122,7 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
                 finding = _find_default_in_place(work, lookup)
             # "Which climate is used by default" asks for no dependency of anything.
             is_of_default = _BY_DEFAULT.search(work.inquiry.words) is not None
-            is_no_package = (
-                lookup is not None and lookup.kind == "dependency" and (is_of_default or lookup.asks == "which")
-            )
+            is_no_package = lookup is not None and lookup.kind == "dependency" and is_of_default
             if lookup is None or lookup.kind in _VALUES or is_no_package:
                 finding = finding or find_described_value(work)
         if finding is None and lookup is not None and lookup.kind in _OF_NAMES and lookup.owner:
@@ -398,7 +396,9 @@ def _find_field(lookup: Lookup, work: Work) -> Finding | None:
 
 
 _VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"})
-_BY_DEFAULT = re.compile(r"(?i)\b(?:by default|out of the box|(?:if|when|unless) (?:i|you|we|no|not|nothing|none))\b")
+_BY_DEFAULT = re.compile(
+    r"(?i)\b(?:by default|out of the box|(?:if|when|unless) (?:i|you|we|no|not|nothing|none))\b|\bgets?\W*$"
+)
 _OF_NAMES = frozenset({"default", "value", "configured"})
 _BUILD_WORDS = frozenset({"make", "makefile", "build", "install"})
 _OF_MODULES = frozenset({"module", "modules", "namespace", "package"})
