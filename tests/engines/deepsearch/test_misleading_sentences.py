@@ -360,3 +360,16 @@ def test_a_tutorial_makes_nothing(tmp_path: Path) -> None:
     text = "# Using glazes\n\nGlazes are made of clay. A glaze is made first.\n"
     engine = engine_for(tmp_path, {"web/using-glazes.md": text, "kiln.py": "def fire(clay):\n    return clay\n"})
     assert lead_of(engine, "where are glazes made").startswith("Most relevant:")
+
+
+def test_a_method_of_one_word_is_called_behind_its_type(tmp_path: Path) -> None:
+    """In leaf, `LeafEncoder.encode` was said to be called where another type's `encode` is."""
+    source = (
+        "struct KilnEncoder {\n    static func encode(_ value: Int) -> Int {\n        return value\n    }\n}\n\n"
+        "struct Clay {\n    func encode(to encoder: Int) {\n        encoder.encode(1)\n    }\n}\n\n"
+        "func fire() {\n    let data = KilnEncoder.encode(2)\n}\n"
+    )
+    engine = engine_for(tmp_path, {"Kiln.swift": source})
+    sentence = lead_of(engine, "What calls KilnEncoder.encode?")
+    assert "`fire`" in sentence
+    assert "line 9" not in sentence

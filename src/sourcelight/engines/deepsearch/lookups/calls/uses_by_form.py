@@ -190,6 +190,7 @@ def _calls_among(
     locations: Sequence[DefinitionLocation],
     lines: Sequence[Mapping[str, Any]],
     main: Sequence[Mapping[str, Any]],
+    every: int,
 ) -> Statement | None:
     """State the calls that lines with a name have the form of, those in `main` code first; None without a form."""
     # Another name may be what other lines call.
@@ -200,13 +201,22 @@ def _calls_among(
     forms = _forms_of_uses(work, name, locations)
     # Tests may be all that calls it.
     test_rows = [] if main is lines else [row for row in lines if is_test(row["path"])]
-    in_main = (state_calls_by_form(work, name, main, len(lines), has_form, test_rows) for has_form in forms)
+    in_main = (state_calls_by_form(work, name, main, every, has_form, test_rows) for has_form in forms)
     headline = next(filter(None, in_main), None)
     # Calls of tests alone would hide lines of code that use the name in a form that isn't known.
     if headline is None and (main is lines or not _are_references(work, name, main)):
-        in_all = (state_calls_by_form(work, name, lines, len(lines), has_form) for has_form in forms)
+        in_all = (state_calls_by_form(work, name, lines, every, has_form) for has_form in forms)
         headline = next(filter(None, in_all), None)
     return headline
+
+
+def _names_type(line: str, name: str, locations: Sequence[DefinitionLocation]) -> bool:
+    """Return whether a line has a method of one word behind its type: ``LeafEncoder.encode(`` or ``Kiln().fire(``."""
+    types = {location.definition.container.rpartition(".")[2] for location in locations}
+    if is_no_plain_word(name) or len(types) != 1 or not all(types):
+        return False
+    owner = re.escape(next(iter(types)))
+    return re.search(rf"\b{owner}(?:\([^()]{{0,60}}\))?(?:\.|::|->){re.escape(name)}\b", line[:1_000]) is not None
 
 
 def _mentions(
@@ -223,6 +233,9 @@ def _mentions(
         if re.search(whole_name(name, language_in(work, row["repository"], row["path"])), row["line"] or "")
     ]
     lines = [row for row in lines if not _is_prose(row) and not defines_by_form(work, row, name)]
+    # Where lines name the type before the method, others call a method of another type.
+    of_type = [row for row in lines if _names_type(row["line"] or "", name, locations)]
+    every, lines = len(lines), of_type or lines
     main = [row for row in lines if rank_of(row["path"]).is_code] or lines
     if not main:
         return None
@@ -234,7 +247,7 @@ def _mentions(
         if evidence is not None:
             statements.append(Statement(f"{code(row['path'])}: {code((row['line'] or '').strip()[:160])}", (evidence,)))
 
-    headline = _calls_among(work, name, locations, lines, main)
+    headline = _calls_among(work, name, locations, lines, main, every)
     if headline is not None:
         finding = Finding(headline, "callers", queries=queries, heading="Lines with the name", lists_uses=True)
         finding.details = statements
