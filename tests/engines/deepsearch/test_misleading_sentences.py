@@ -373,3 +373,18 @@ def test_a_method_of_one_word_is_called_behind_its_type(tmp_path: Path) -> None:
     sentence = lead_of(engine, "What calls KilnEncoder.encode?")
     assert "`fire`" in sentence
     assert "line 9" not in sentence
+
+
+def test_the_name_of_a_field_is_no_default_of_it(tmp_path: Path) -> None:
+    """In zerolog, "what's the default level" was answered with `LevelFieldName`, which is "level"."""
+    source = 'package kiln\n\nvar (\n\tLevelFieldName = "level"\n)\n'
+    engine = engine_for(tmp_path, {"globals.go": source})
+    assert "LevelFieldName` is set to" not in lead_of(engine, "what's the default level")
+
+
+def test_an_interface_does_nothing(tmp_path: Path) -> None:
+    """In league/container, an interface was named as the file that boots providers, since its path has the words."""
+    source = "<?php\ninterface BootableServiceProviderInterface {\n  public function boot(): void;\n}\n"
+    other = "<?php\nclass Aggregate {\n  public function add($provider) {\n    $provider->boot();\n  }\n}\n"
+    engine = engine_for(tmp_path, {"src/BootableServiceProviderInterface.php": source, "src/Aggregate.php": other})
+    assert lead_of(engine, "which file boots bootable service providers?").startswith("Most relevant:")

@@ -210,13 +210,13 @@ def _calls_among(
     return headline
 
 
-def _names_type(line: str, name: str, locations: Sequence[DefinitionLocation]) -> bool:
-    """Return whether a line has a method of one word behind its type: ``LeafEncoder.encode(`` or ``Kiln().fire(``."""
-    types = {location.definition.container.rpartition(".")[2] for location in locations}
-    if is_no_plain_word(name) or len(types) != 1 or not all(types):
+def _names_type(line: str, name: str, question: str) -> bool:
+    """Return whether a line has a method of one word behind the type of a question: ``LeafEncoder.encode(``."""
+    asked_type = None if is_no_plain_word(name) else re.search(rf"\b([A-Z]\w*)(?:\.|::|#){re.escape(name)}\b", question)
+    if asked_type is None:
         return False
-    owner = re.escape(next(iter(types)))
-    return re.search(rf"\b{owner}(?:\([^()]{{0,60}}\))?(?:\.|::|->){re.escape(name)}\b", line[:1_000]) is not None
+    owner = rf"\b{asked_type[1]}(?:\([^()]{{0,60}}\))?"
+    return re.search(rf"{owner}(?:\.|::|->){re.escape(name)}\b", line[:1_000]) is not None
 
 
 def _mentions(
@@ -234,7 +234,7 @@ def _mentions(
     ]
     lines = [row for row in lines if not _is_prose(row) and not defines_by_form(work, row, name)]
     # Where lines name the type before the method, others call a method of another type.
-    of_type = [row for row in lines if _names_type(row["line"] or "", name, locations)]
+    of_type = [row for row in lines if _names_type(row["line"] or "", name, work.inquiry.question)]
     every, lines = len(lines), of_type or lines
     main = [row for row in lines if rank_of(row["path"]).is_code] or lines
     if not main:

@@ -288,6 +288,9 @@ def _state_file(
     if not stated or not is_half or sum(stated <= other.by_path for other in files) > 1:
         return None
     in_path = split_joined(words_of_name(file.path.rpartition(".")[0]), description.parts)
+    # An interface says what others do.
+    if in_path[-1:] == ["interface"] and "interface" not in [concept.word for concept in description.concepts]:
+        return None
     words = [code(word) for word in description.words_in(in_path)]
     noun = "word" if len(words) == 1 else "words"
     evidence = texts.evidence(file.target, file.path, 1, 1, "definition", 1.0)

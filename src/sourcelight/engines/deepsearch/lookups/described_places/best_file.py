@@ -123,7 +123,9 @@ def _state_named(
             return state_place(work, same[0])
     if question.noun == "function" or (question.noun == "type" and parts):
         return None
-    # A tutorial is named for what it tells of, which code does.
+    # A tutorial is named for what it tells of, which code does, and an interface for what others do.
+    if name[-1:] == ["interface"] and "interface" not in question.text.lower():
+        return None
     if DOCUMENTS.search(path) is not None and _OF_DOCUMENTS.search(question.text) is None:
         return None
 

@@ -79,10 +79,14 @@ def split_alike(word: str, other: str) -> tuple[int, str, str]:
 
 
 def is_key(name: str, value: str) -> bool:
-    """Return whether a constant is the key of a setting: ``OPTION_FILE_MODE = "file_mode"`` is no mode."""
+    """Return whether a constant is the key of a setting: ``OPTION_FILE_MODE = "file_mode"`` is no mode.
+
+    A key of one word says so: ``LevelFieldName = "level"`` is no level.
+    """
     in_value = {part.lower() for part in parts_of(value.strip("\"'`:"))}
     in_name = {part.lower() for part in parts_of(name)}
-    return value[:1] in {'"', "'", "`", ":"} and len(in_value) > 1 and in_value <= in_name
+    is_of_name = in_value <= in_name and (len(in_value) > 1 or in_name - in_value == {"field", "name"})
+    return value[:1] in {'"', "'", "`", ":"} and is_of_name
 
 
 def last_part(name: str) -> str:
