@@ -20,6 +20,7 @@ from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import code, count_of, plural
 from sourcelight.core.query import parse
+from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
@@ -32,6 +33,7 @@ from sourcelight.engines.deepsearch.question.file_kinds import ANY_FOLDER
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
 from sourcelight.engines.deepsearch.requests import ResearchEvent
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 
 
 def make_queries(work: Work, text: str, *, languages: bool = True) -> list[str]:
@@ -375,3 +377,27 @@ def describe_terms(request: FactRequest, *, in_other_case: bool, of_tests: bool)
     elif request.paths:
         terms += f" in {' or '.join(code(path.glob.removeprefix('**/')) for path in request.paths)}"
     return terms
+
+
+def rows_of_code(work: Work, rows: Sequence[dict[str, Any]], language: str = "") -> list[dict[str, Any]]:
+    """Return the lines that are code, rather than of a comment or a text of several lines.
+
+    Parameters
+    ----------
+    rows
+        Rows of lines, of any files.
+    language
+        The language of the files; empty for that of each path, where lines of an unknown one count as code.
+    """
+    numbers: dict[tuple[str, str], frozenset[int]] = {}
+    code_rows = []
+    for row in rows:
+        file = row["repository"], row["path"]
+        target, file_language = work.inquiry.pins.of(row["repository"]), language or language_of(row["path"])
+        if target is not None and file_language and file not in numbers:
+            lines = lines_of_code(work.texts.lines(target, row["path"]), file_language)
+            numbers[file] = frozenset(number for number, _ in lines)
+        if not file_language or row["line_number"] in numbers.get(file, ()):
+            code_rows.append(row)
+
+    return code_rows

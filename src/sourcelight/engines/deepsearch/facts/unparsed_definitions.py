@@ -18,7 +18,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, run_searches
+from sourcelight.engines.deepsearch.facts.searches import make_listing_queries, make_queries, rows_of_code, run_searches
 from sourcelight.engines.deepsearch.source.comment_marks import WITHOUT_LONG_TEXTS
 from sourcelight.engines.deepsearch.source.definition_forms import NAMED_FORMS, NO_TYPE, SAME_FORMS
 from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, WITH_METHODS, function_of, head_at
@@ -357,7 +357,7 @@ def find_heads(work: Work, languages: Sequence[str]) -> FunctionHeads:
             work, f"lang:{quote_value(language)} type:file case:yes /{form.search}/", languages=False
         )
         lines = [row for row in run_searches(work, queries) if row["type"] == "content"]
-        rows = _outside_comments(work, lines, language)
+        rows = rows_of_code(work, lines, language)
         number = len(rows) if form.clause is None else _count_clauses(work, rows, language)
         if number is None:
             continue
@@ -395,21 +395,6 @@ def _count_clauses(work: Work, rows: Sequence[dict[str, Any]], language: str) ->
         functions.add((row["repository"], row["path"], function))
 
     return len(functions)
-
-
-def _outside_comments(work: Work, rows: Sequence[dict[str, Any]], language: str) -> list[dict[str, Any]]:
-    """Return the lines that are code, rather than of a comment or a text of several lines."""
-    numbers: dict[tuple[str, str], set[int]] = {}
-    code_rows = []
-    for row in rows:
-        key = (row["repository"], row["path"])
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None and key not in numbers:
-            numbers[key] = {number for number, _ in lines_of_code(work.texts.lines(target, row["path"]), language)}
-        if row["line_number"] in numbers.get(key, ()):
-            code_rows.append(row)
-
-    return code_rows
 
 
 _DEFINING = (

@@ -19,10 +19,10 @@ from sourcelight.engines.deepsearch.facts.searches import (
     make_listing_queries,
     make_queries,
     noun_for,
+    rows_of_code,
     run_searches,
 )
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, UNPARSED_LANGUAGES
-from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
 _OF_ANY_LANGUAGE = frozenset({"module", "package"})
@@ -157,20 +157,11 @@ def _find_lines(work: Work, language: str, form: DeclaredForm) -> _DeclaringLine
     queries = make_queries(work, f"lang:{quote_value(language)} type:file case:{case} /{form.search}/", languages=False)
     matches = [row for row in run_searches(work, queries) if row["type"] == "content"]
 
-    texts = work.texts
-    numbers: dict[tuple[str, str], set[int]] = {}
     names: set[tuple[str, str, str]] = set()
     rows = []
-    left_out = 0
-    for row in matches:
+    code_rows = rows_of_code(work, matches, language)
+    for row in code_rows:
         file = (row["repository"], row["path"])
-        target = work.inquiry.pins.of(row["repository"])
-        if target is not None and file not in numbers:
-            numbers[file] = {number for number, _ in lines_of_code(texts.lines(target, row["path"]), language)}
-        if row["line_number"] not in numbers.get(file, ()):
-            left_out += 1
-            continue
-
         match = None if form.name is None else form.name.match(row["line"] or "")
         name = f"line {row['line_number']}" if match is None else match[1]
         if (*file, name) in names:
@@ -179,4 +170,4 @@ def _find_lines(work: Work, language: str, form: DeclaredForm) -> _DeclaringLine
         names.add((*file, name))
         rows.append(row)
 
-    return _DeclaringLines(queries, rows, left_out)
+    return _DeclaringLines(queries, rows, len(matches) - len(code_rows))

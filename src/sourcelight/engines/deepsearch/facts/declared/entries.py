@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import code, join_words, singular
-from sourcelight.core.query.languages import language_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -20,9 +19,10 @@ from sourcelight.engines.deepsearch.facts.searches import (
     make_listing_queries,
     make_queries,
     noun_for,
+    rows_of_code,
     run_searches,
 )
-from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 
 _MAX_CHARS = 4_000_000
 _MAX_DEPTH = 4
@@ -160,17 +160,7 @@ def _count_form_lines(work: Work) -> Fact | None:
     queries = make_queries(work, f"type:file case:yes /^{start}{text}{end}/")
     rows = [row for row in run_searches(work, queries) if row["type"] == "content"]
     if not is_exact:
-        rows = [row for row in rows if DOCUMENTS.search(row["path"]) is None]
-        numbers: dict[tuple[str, str], frozenset[int] | None] = {}
-        for row in rows:
-            key = row["repository"], row["path"]
-            if key not in numbers:
-                numbers[key] = _code_lines(work, *key)
-        rows = [
-            row
-            for row in rows
-            if (lines := numbers[row["repository"], row["path"]]) is None or row["line_number"] in lines
-        ]
+        rows = rows_of_code(work, [row for row in rows if DOCUMENTS.search(row["path"]) is None])
     if not rows or (is_exact and not request.paths):
         return None
 
@@ -193,11 +183,3 @@ def _count_form_lines(work: Work) -> Fact | None:
         table.add(values, cited_line(work, row))
     fact.tables = [table]
     return fact
-
-
-def _code_lines(work: Work, repository: str, path: str) -> frozenset[int] | None:
-    """Return the numbers of the lines of a file outside of comments; None for a language without known comments."""
-    target, language = work.inquiry.pins.of(repository), language_of(path)
-    if target is None or not language:
-        return None
-    return frozenset(number for number, _ in lines_of_code(work.texts.lines(target, path), language))

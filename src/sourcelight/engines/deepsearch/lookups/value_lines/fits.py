@@ -170,6 +170,7 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
     is_setting = bool(covered_by_name(request, request.setting, line.name))
     weights = [max((_WEIGHTS[source] for source in covers if word in covers[source]), default=0.0) for word in words]
     share = sum(weights) / len(words) if words else 1.0
+    has_all_in_name = len(covered_by(words, line.name, related=False)) == len(words)
     return ValueFit(
         line,
         share + _OF_SETTING * is_setting + _OF_HEAD * bool(request.head & covers["name"]) - _OF_EXTRA * len(extras),
@@ -181,12 +182,9 @@ def fit_line(request: ValueRequest, line: ValueLine) -> ValueFit | None:
         spread_of(words, line.path),
         0 if line.match is not None else len(extra_parts(line.keys, explaining, allowed)),
         verbs_in(request, line),
-        request.is_default
-        and "default" in parts_of(line.name)
-        and not extras
-        and len(covered_by(words, line.name, related=False)) == len(words) > 1,
-        bool(words) and len(covered_by(words, line.name, related=False)) == len(words),
-        len(own_words({**covers, "path": frozenset()})) == len(own_words(covers)),
+        request.is_default and "default" in parts_of(line.name) and not extras and has_all_in_name and len(words) > 1,
+        bool(words) and has_all_in_name,
+        _words_in_line(covers) == own_words(covers),
         is_of_dimension(request, parts_of(line.name)),
     )
 
@@ -225,25 +223,39 @@ def _is_candidate(
     bare = last_part(line.name) or line.name
     is_described = bool(covers["texts"]) and len(covers["texts"] | covers["name"]) > 1
     is_described = is_described and bool(covers["name"] or MEASURES & request.nouns & set(parts_of(bare)))
-    # What isn't destroyed with a public block is no block of what is public.
-    is_narrower = request.kind == "truth" and not _NEGATING.isdisjoint(extras)
-    is_narrower = is_narrower or is_counterpart(
-        {*request.words, *request.optional, *request.mentioned, *request.verbs}, line.name
-    )
-    # The least size is no default one, and the version of a formatter is none of its language.
-    is_narrower = is_narrower or (not request.bound and bool({"min", "minimum"} & set(parts_of(bare))))
-    in_line = own_words({**covers, "path": frozenset()})
-    is_narrower = is_narrower or (is_hidden(line.path) and not set(words) <= in_line | set(parts_of(line.path)))
-    # What an option or a field without a value is set to is said to be its default by its form.
-    is_narrower = is_narrower or (not is_option(line) and is_counter(line.name, line.value))
     # One word alone may mean anything that is related to it, but for the help of an option that has the verb, too.
     is_helped = is_told(request, line) and bool(request.nouns & set(parts_of(bare)))
     is_form_of_name = len(words) != 1 or is_setting or is_helped or _has_form(words[0], bare)
     is_form_of_name = is_form_of_name or limits_verb(request, line) or bool(covers["value"])
     is_vague = not is_form_of_name or (len(words) == 1 and not is_setting and bool(extras))
-    if is_vague or is_narrower or (extras and (len(extras) > _MAX_EXTRAS or not is_described)):
+    is_other = _is_of_another_thing(request, line, covers, extras)
+    if is_vague or is_other or (extras and (len(extras) > _MAX_EXTRAS or not is_described)):
         return False
     return _is_specific(request, line, covers)
+
+
+def _is_of_another_thing(
+    request: ValueRequest, line: ValueLine, covers: Mapping[str, frozenset[str]], extras: Sequence[str]
+) -> bool:
+    """Return whether a part of a name, or its value, says that a line is about something else than its other words."""
+    # What isn't destroyed with a public block is no block of what is public.
+    if request.kind == "truth" and not _NEGATING.isdisjoint(extras):
+        return True
+    # The least size is no default one.
+    if not request.bound and not {"min", "minimum"}.isdisjoint(parts_of(last_part(line.name) or line.name)):
+        return True
+    # The version of a formatter is none of its language.
+    if is_hidden(line.path) and not set(request.words) <= _words_in_line(covers) | set(parts_of(line.path)):
+        return True
+    # What an option or a field without a value is set to is said to be its default by its form.
+    if not is_option(line) and is_counter(line.name, line.value):
+        return True
+    return is_counterpart({*request.words, *request.optional, *request.mentioned, *request.verbs}, line.name)
+
+
+def _words_in_line(covers: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the words that a line itself covers, without those of its path."""
+    return own_words({**covers, "path": frozenset()})
 
 
 def _is_of_function(request: ValueRequest, line: ValueLine) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.syntax.quoting import quote_value
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, FileEvidence, Finding, Statement
+from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import Manifest, list_manifests, select_manifests
@@ -43,6 +43,7 @@ def find_runtime(work: Work, runtime: str, owner: str) -> Finding | None:
     )
     many_repositories = len(work.inquiry.pins) > 1
     statements: list[Statement] = []
+    versions: list[tuple[Manifest, str]] = []
     for manifest in selected or ():
         required = read_runtime(manifest.path, manifest.lines, runtime)
         if required is None:
@@ -56,6 +57,7 @@ def find_runtime(work: Work, runtime: str, owner: str) -> Finding | None:
             return None
 
         version, line = required
+        versions.append((manifest, version))
         repository_text = f" of {code(manifest.target.repository.name)}" if many_repositories else ""
         evidence = work.texts.read_line(manifest.target, manifest.path, line)
         statements.append(
@@ -66,7 +68,7 @@ def find_runtime(work: Work, runtime: str, owner: str) -> Finding | None:
         return None
 
     finding = Finding(
-        statements[0] if owner or many_repositories else _with_others(statements, runtime),
+        statements[0] if owner or many_repositories else _with_other(statements, versions),
         "runtime",
         queries=[manifest_list.query],
         notes=work.notes,
@@ -76,22 +78,18 @@ def find_runtime(work: Work, runtime: str, owner: str) -> Finding | None:
     return finding
 
 
-def _with_others(statements: Sequence[Statement], runtime: str) -> Statement:
+def _with_other(statements: Sequence[Statement], versions: Sequence[tuple[Manifest, str]]) -> Statement:
     """Return the first statement, and what a manifest beside it says otherwise: no package speaks for the others."""
-    first = statements[0]
-    directory, ending = _split_path(first)
-    for statement in statements[1:]:
-        version = statement.text.rpartition(f"{RUNTIME_CLAIMS[runtime]} ")[2]
-        if _split_path(statement) == (directory, ending) and not first.text.endswith(f" {version}"):
+    first, (manifest, version) = statements[0], versions[0]
+    for statement, (other, other_version) in zip(statements[1:], versions[1:], strict=True):
+        is_beside = other.directory == manifest.directory and _ending(other) == _ending(manifest)
+        if is_beside and other_version != version:
             return Statement(f"{first.text}; {statement.text}", (*first.evidence, *statement.evidence))
     return first
 
 
-def _split_path(statement: Statement) -> tuple[str, str]:
-    """Return the directory and the ending of the manifest that a statement cites."""
-    path = next(item.path for item in statement.evidence if isinstance(item, FileEvidence))
-    directory, _, name = path.rpartition("/")
-    return directory, name.rpartition(".")[2]
+def _ending(manifest: Manifest) -> str:
+    return manifest.path.rpartition("/")[2].rpartition(".")[2]
 
 
 def _may_inherit(manifest: Manifest, manifests: Sequence[Manifest]) -> bool:
