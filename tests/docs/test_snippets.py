@@ -46,7 +46,7 @@ def warm(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("src", "samples"):
         (home / name).symlink_to(fleet)
     with sl.open(home / "samples", index_dir=home / ".sourcelight" / "index", background_index=False) as client:
-        client.churn()  # the histories
+        client.churn(by=["repository"])  # the histories
         client.search("type:symbol tide")  # the definitions
         client.nls_search("when is the tide high")  # the terms
     return home
@@ -91,6 +91,7 @@ def session(home: Path, service: str, folder: Path) -> Iterator[Session]:
 def test_every_block_of_a_page_runs(page: Path, warm: Path, service: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sl.IncompleteResultWarning)
+        warnings.simplefilter("ignore", sl.RepeatedCommitsWarning)  # of the samples, one is a fork
         warnings.simplefilter("ignore", ResourceWarning)  # pages leave their clients to the end of the notebook
         with session(warm, service, tmp_path) as running:
             if "sourcelight admin" in page.read_text("utf-8"):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         open_cluster,
         verify,
     )
-    from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning
+    from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning, RepeatedCommitsWarning
     from sourcelight.client.search.explanation import QueryExplanation
     from sourcelight.client.search.result import Export, SearchResult
     from sourcelight.client.search.search_many import ManyResult
@@ -38,6 +38,7 @@ __all__ = [
     "IncompleteResultWarning",
     "ManyResult",
     "QueryExplanation",
+    "RepeatedCommitsWarning",
     "SearchResult",
     "aconnect",
     "afederate",
@@ -57,7 +58,7 @@ _MODULES = {
     "sourcelight.client.client": ("AsyncClient",),
     "sourcelight.client.conversation": ("DeepSearchAnswer",),
     "sourcelight.client.factory": ("aopen", "aopen_cluster", "open", "open_cluster", "verify"),
-    "sourcelight.client.progress": ("IncompleteCountWarning", "IncompleteResultWarning"),
+    "sourcelight.client.progress": ("IncompleteCountWarning", "IncompleteResultWarning", "RepeatedCommitsWarning"),
     "sourcelight.client.search.explanation": ("QueryExplanation",),
     "sourcelight.client.search.result": ("Export", "SearchResult"),
     "sourcelight.client.search.search_many": ("ManyResult",),

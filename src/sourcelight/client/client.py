@@ -11,7 +11,7 @@ from sourcelight.client.completions import Completions
 from sourcelight.client.methods import Methods
 from sourcelight.client.methods.call import use_python_names
 from sourcelight.client.methods.views import ShowsOverview
-from sourcelight.client.progress import IncompleteResultWarning, warn, watch
+from sourcelight.client.progress import IncompleteResultWarning, RepeatedCommitsWarning, warn, watch
 from sourcelight.client.provenance import describe_call, now, provenance
 from sourcelight.client.searches import SearchMethods
 from sourcelight.client.service_tools import AsyncServiceTools
@@ -181,6 +181,10 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         if status in {"limited", "unparsed"}:
             missing = [notice.removesuffix(".") for notice in answer.notices if not is_rule(notice)]
             warn(IncompleteResultWarning(f"{name}: {'; '.join(missing) or 'more rows exist'}"))
+
+        for notice in answer.notices:
+            if is_rule(notice, "repeated commits"):
+                warn(RepeatedCommitsWarning(f"{name}: {notice.removesuffix('.')}"))
 
         attrs = provenance(
             self._backend,

@@ -162,6 +162,10 @@ class IncompleteCountWarning(UserWarning):
         return visible(super().__str__())
 
 
+class RepeatedCommitsWarning(UserWarning):
+    """Warns that commits count more than once, because several repositories have them."""
+
+
 class IncompleteResultWarning(UserWarning):
     """Warns that an answer of a tool or an analysis is incomplete, and why."""
 

@@ -322,7 +322,8 @@ def test_commits_that_several_repositories_have_are_told(tmp_path: Path, name: s
 
     with sl.open(tmp_path) as code:
         call = partial(getattr(code, name), **pattern)
-        notices = call(repos=["fork", "origin", "other"], by=["year"]).attrs["notices"]
+        with pytest.warns(sl.RepeatedCommitsWarning, match=f"{name}: Only 4 of 6 commits are distinct"):
+            notices = call(repos=["fork", "origin", "other"], by=["year"]).attrs["notices"]
         silent = call(repos=["fork", "other"], by=["year"]), call(by=["year", "repository"]), call(repos=["origin"])
 
     sentence = (

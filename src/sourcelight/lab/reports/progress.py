@@ -7,9 +7,11 @@ get the name of the report, because its caller didn't call that method.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
+from sourcelight.client import RepeatedCommitsWarning
 from sourcelight.core.errors import ToolError
 from sourcelight.display.notebook import Phase, ProgressChoice, ProgressSnapshot, make_painter
 from sourcelight.lab.reports.model import Frame
@@ -66,7 +68,10 @@ class ReportProgress:
         """
         self._enter(stage)
         try:
-            return call(*args, **kwargs, progress=self._take)
+            with warnings.catch_warnings():
+                # A report says so in its introduction.
+                warnings.simplefilter("ignore", RepeatedCommitsWarning)
+                return call(*args, **kwargs, progress=self._take)
         except ToolError as error:
             # Its kinds describe limits of a service or a file, which belong to the method.
             prefix, message = f"{error.tool}: ", str(error)
