@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from sourcelight.core.errors import Cancelled
@@ -19,6 +20,10 @@ GRACE_S = 0.1
 
 AMPLE_S = 30.0
 """Time to the limit that no single step takes up, so that no step needs a thread, or is abandoned."""
+
+
+class WorkLimitReached(Cancelled):
+    """Raised by `Cancellation.check` when a thread has used the processor time that it was given."""
 
 
 class Cancellation:
@@ -38,6 +43,7 @@ class Cancellation:
     def __init__(self, timeout_s: float | None = None) -> None:
         self._event = threading.Event()
         self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self._work: tuple[int, float] | None = None
         self.unsent_repositories: set[str] = set()
 
     def limit(self, timeout_s: float | None) -> None:
@@ -46,6 +52,20 @@ class Cancellation:
             deadline = time.monotonic() + timeout_s
             # No lock: it is set before work starts or by the thread that does it, and read by others as one reference.
             self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
+
+    @contextmanager
+    def work_limit(self, work_s: float) -> Iterator[None]:
+        """Within this block, limit the processor time of this thread to `work_s` seconds: then `check` raises.
+
+        Unlike a time limit, it ends no search early: whatever a caller gets is complete. Waiting for other processes
+        and a busy machine don't count.
+        """
+        before = self._work
+        self._work = threading.get_ident(), time.thread_time() + work_s
+        try:
+            yield
+        finally:
+            self._work = before
 
     def cancel(self) -> None:
         """Ask the work to stop at its next check."""
@@ -72,9 +92,15 @@ class Cancellation:
         return self._event.is_set() or self.expired
 
     def check(self) -> None:
-        """Raise `Cancelled` if a stop was requested (a passed time limit alone does not raise)."""
+        """Raise `Cancelled` if a stop was requested (a passed time limit alone does not raise).
+
+        Raises `WorkLimitReached` within `work_limit`, in its thread, when its processor time is used up.
+        """
         if self._event.is_set():
             raise Cancelled("stopped on request")
+        work = self._work
+        if work is not None and work[0] == threading.get_ident() and time.thread_time() >= work[1]:
+            raise WorkLimitReached("the processor time is used up")
 
 
 _Result = TypeVar("_Result")

@@ -63,6 +63,8 @@ class FileTexts:
 
     def lines(self, target: Target, path: str) -> list[str]:
         """Return a file's lines; none if it can't be read."""
+        # Whatever looks at many lines asks for them one by one.
+        self.context.cancellation.check()
         key = target.repository.key, target.commit, path
         lines = self._lines_by_file.get(key)
         if lines is None:
@@ -81,6 +83,7 @@ class FileTexts:
 
         The lines of the definitions refer to `lines`; offsets may differ from the file's.
         """
+        self.context.cancellation.check()
         indexed = self.engine.store.definitions_of(target, path)
         if indexed is not None or is_jupyter(path):
             return indexed

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from sourcelight.core.cancellation import WorkLimitReached
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
 from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
@@ -41,7 +42,7 @@ from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.translation import read_foreign_question
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import FactsDraft, answer_analysis, count
-from sourcelight.engines.deepsearch.research.finding_layout import write_finding
+from sourcelight.engines.deepsearch.research.finding_layout import CUT_REASON, CUT_SHORT, write_cut_draft, write_finding
 from sourcelight.engines.deepsearch.research.layout import Findings, followups, lay_out
 from sourcelight.engines.deepsearch.research.protocol import Draft, Paragraph, ResearchBudget
 from sourcelight.engines.deepsearch.research.questions import (
@@ -98,8 +99,8 @@ class ExtractiveResearcher:
             remote_draft: Draft | None = remote.value
             return remote_draft
 
-        result = _answer_by_facts(inquiry, emit)
-        return result.draft if result.is_whole else None
+        result = self._facts_in_time(inquiry, self.budget, emit)
+        return result.draft if result is not None and result.is_whole else None
 
     def evidence(self, inquiry: ResearchRequest, emit: Emit) -> tuple[list[FileEvidence], list[CommitEvidence]]:
         """Return quotes and commits: the first evidence for a model."""
@@ -108,7 +109,9 @@ class ExtractiveResearcher:
             remote_evidence: tuple[list[FileEvidence], list[CommitEvidence]] = remote.value
             return remote_evidence
 
-        findings = self.find(inquiry, self.budget, emit)
+        findings = self._find_in_time(inquiry, self.budget, emit)
+        if findings is None:
+            return [], []
         commits = [] if findings.past is None else list(findings.past.commits)
         return findings.quotes, commits
 
@@ -149,6 +152,22 @@ class ExtractiveResearcher:
         has_unread = bool(absent) and has_unread_files(work, absent[0])
         return replace(findings, spellings=spellings, absent=absent, has_unread_files=has_unread)
 
+    def _facts_in_time(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> FactsDraft | None:
+        """Answer by facts; None if that takes too much processor time."""
+        try:
+            with inquiry.context.cancellation.work_limit(budget.facts_s):
+                return _answer_by_facts(inquiry, emit)
+        except WorkLimitReached:
+            return None
+
+    def _find_in_time(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Findings | None:
+        """Find evidence; None if that takes too much processor time."""
+        try:
+            with inquiry.context.cancellation.work_limit(budget.passages_s):
+                return self.find(inquiry, budget, emit)
+        except WorkLimitReached:
+            return None
+
     def _write_draft(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Draft:
         """Answer a question by facts, or show the best passages, or both if the facts need them to be understood."""
         foreign = read_foreign_question(inquiry.words)
@@ -157,13 +176,20 @@ class ExtractiveResearcher:
                 return self._write_unread_draft(inquiry, budget, emit)
             inquiry = as_english(inquiry, foreign.english)
 
-        result = _answer_by_facts(inquiry, emit)
+        facts_draft = self._facts_in_time(inquiry, budget, emit)
+        result = facts_draft or FactsDraft(Draft(parts=[Paragraph(CUT_SHORT)], stats={"cut_short": CUT_REASON}))
         if result.is_whole and not _needs_code(result.request, inquiry):
             return result.draft
 
         draft = result.draft
         is_whole = result.is_whole
-        findings = self.find(inquiry, budget, emit)
+        findings = self._find_in_time(inquiry, budget, emit)
+        if findings is None:
+            return draft if is_whole else write_cut_draft(inquiry)
+        if facts_draft is None:
+            # What was not looked up may say something else.
+            findings = replace(findings, stated=None, absent=())
+
         unread = unread_words(result.request, inquiry)
         stated = findings.stated
         if stated is not None and not is_whole and not findings.absent and is_proven(stated):
@@ -171,14 +197,19 @@ class ExtractiveResearcher:
             is_whole = True
 
         lay_out(findings, inquiry, draft, lead=not is_whole, is_counted=is_whole, unread=unread)
+        if facts_draft is None:
+            draft.confident = draft.stats["confident"] = False
         draft.followups = followups(findings.ranking, findings.defined, findings.intents)
         return draft
 
     def _write_unread_draft(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Draft:
         """Show the best passages for a question in another language, which nothing else can answer."""
         # Words of its grammar are in no file: that says nothing about what is asked.
-        findings = replace(self.find(inquiry, budget, emit), absent=())
+        findings = self._find_in_time(inquiry, budget, emit)
+        if findings is None:
+            return write_cut_draft(inquiry)
 
+        findings = replace(findings, absent=())
         draft = Draft(parts=[Paragraph(_ENGLISH_ONLY)])
         lay_out(findings, inquiry, draft, unread=unread_words(None, inquiry))
         draft.confident = False

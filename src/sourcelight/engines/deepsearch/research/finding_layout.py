@@ -27,6 +27,21 @@ A line proves itself even if other files could not be read.
 _CALL_PREFIX = "code."
 """The beginning of a query that is a call of the library, and no search."""
 
+CUT_REASON = "reading the searched files took too long"
+CUT_SHORT = (
+    "This answer is incomplete: reading the searched files took too long, so counts and look-ups are missing. "
+    "Name a repository or a path to search less."
+)
+"""The first paragraph of an answer whose facts were not looked up to the end."""
+
+
+def write_cut_draft(inquiry: ResearchRequest) -> Draft:
+    """Write an answer that says only that the question took too much time."""
+    draft = Draft([Paragraph(CUT_SHORT)], confident=False)
+    draft.add_section("Searched", Paragraph(format_searched(inquiry), says_no_model=True))
+    draft.stats |= {"tool_calls": 1, "states_fact": False, "confident": False, "cut_short": CUT_REASON}
+    return draft
+
 
 def write_finding(finding: Finding, inquiry: ResearchRequest) -> Draft:
     """Write a finding as an answer."""

@@ -1,0 +1,93 @@
+"""Questions about files that someone wrote to keep deep search busy: they end, and state nothing unproven."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from engines.deepsearch.asking import Researched, engine_with
+from sourcelight.core.cancellation import Cancellation, WorkLimitReached
+from sourcelight.core.errors import Cancelled
+from sourcelight.engines.deepsearch.requests import open_inquiry
+from sourcelight.engines.deepsearch.research import ExtractiveResearcher, ResearchBudget, ResearchEvent
+from sourcelight.engines.deepsearch.research.answer import finish
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.tools import ToolContext
+from sourcelight.repos import Viewer
+
+INCOMPLETE = "This answer is incomplete: reading the searched files took too long"
+QUESTIONS = [
+    "How many classes are there?",
+    "Which classes inherit from Mill?",
+    "What calls open_gate?",
+    "Is open_gate used anywhere?",
+    "Does it support websockets?",
+    "What is the default of grain_limit?",
+    "Which dependencies does it have?",
+    "When was open_gate added?",
+    "Where is Mill defined?",
+]
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    code = "".join(
+        f"class Mill{index}(Mill):\n    def grind(self, grain_limit={index}):\n        open_gate({index})\n\n"
+        for index in range(20)
+    )
+    files: dict[str | bytes, str | bytes | None] = {
+        "mill.py": f"class Mill:\n    pass\n\n\n{code}",
+        "requirements.txt": "flour>=1\n",
+    }
+    yield from engine_with(tmp_path_factory, "mill", files)
+
+
+def ask(engine: LocalEngine, question: str, budget: ResearchBudget | None = None) -> Researched:
+    events: list[ResearchEvent] = []
+    inquiry = open_inquiry(question, "", ToolContext(engine, Viewer.owner()))
+    draft = ExtractiveResearcher().research(inquiry, budget, events.append)
+    return Researched(draft, finish(draft, inquiry, events.append), events)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_that_takes_too_long_states_nothing(mill: LocalEngine, question: str) -> None:
+    full_answer = ask(mill, question)
+    assert INCOMPLETE not in full_answer.text
+    assert "cut_short" not in full_answer.finished.stats
+
+    answer = ask(mill, question, ResearchBudget(facts_s=0.0))
+    first, second = answer.text.split("\n\n")[:2]
+    assert first.startswith(INCOMPLETE)
+    assert second.startswith(("Most relevant:", "No direct answer found"))
+    assert not answer.draft.confident
+    assert answer.finished.stats["states_fact"] is False
+    assert "took too long" in answer.finished.stats["cut_short"]
+    assert "No searched" not in answer.text
+    assert not answer.draft.tables
+
+
+def test_a_question_without_time_says_what_was_searched(mill: LocalEngine) -> None:
+    answer = ask(mill, "How many classes are there?", ResearchBudget(facts_s=0.0, passages_s=0.0))
+    assert answer.text.startswith(INCOMPLETE)
+    assert "## Searched\n\n- `mill` at `" in answer.text
+    assert not answer.draft.confident
+
+
+def test_a_limit_counts_the_time_of_one_thread_alone() -> None:
+    cancellation = Cancellation()
+    with cancellation.work_limit(0.05):
+        time.sleep(0.1)
+        cancellation.check()
+        start_s = time.thread_time()
+        while time.thread_time() - start_s < 0.05:
+            pass
+        for _ in range(2):
+            with pytest.raises(WorkLimitReached):
+                cancellation.check()
+        with cancellation.work_limit(10.0):
+            cancellation.check()
+        assert not cancellation.stopped, "searches are not cut short"
+    cancellation.check()
+    assert issubclass(WorkLimitReached, Cancelled), "no handler of errors may take it for a failed look-up"
