@@ -70,16 +70,16 @@ EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 
 PROBES = {
     ("backends.cluster.transport.connections", "PollSelector"): "`selectors` has none on Windows",
-    ("backends.remote.mcp.tool_lists", "last_context"): "streams of the MCP SDK, whose other implementations lack it",
+    ("backends.remote.mcp.server_messages", "last_context"): "streams of the MCP SDK; others lack it",
     ("cli.app", "command_path"): "the command line's framework moves the class of its errors between versions",
     ("cli.app", "ctx"): "as `command_path`",
     ("cli.app", "format_message"): "as `command_path`",
     ("cli.app", "option_name"): "as `command_path`; errors of options alone have it",
-    ("display.frames.categories", "_from_fastpath"): "pandas may drop it; what is public then takes three times longer",
     ("display.frames.sql", "attrs"): "tables of any library: those of pandas have them",
     ("display.frames.sql", "columns"): "tables of any library: a DataFrame of pandas, which may not be loaded",
     ("display.frames.sql", "index"): "as `columns`",
     ("display.frames.sql", "to_arrow"): "tables of any library: polars, and others with its method",
+    ("display.frames.tables", "_from_fastpath"): "pandas may drop it; what is public then takes three times longer",
     ("display.notebook.cell_messages", "format_code_name"): "a shell of IPython, or of a front end that imitates it",
     ("display.notebook.cell_messages", "mode"): "as `format_code_name`",
     ("display.notebook.cell_messages", "user_ns"): "as `format_code_name`; there may be none",

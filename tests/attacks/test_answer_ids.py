@@ -9,7 +9,7 @@ import pytest
 
 import sourcelight as sl
 from backends.remote.raw_mcp import RawMcp
-from sourcelight.backends.remote.mcp.answer_ids import answer_of
+from sourcelight.backends.remote.mcp.server_messages import answer_of
 from sourcelight.core.errors import ProtocolError
 
 REPOS = {"name": "list_repos", "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}}}

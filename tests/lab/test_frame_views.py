@@ -13,8 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import sourcelight as sl
 from sourcelight.core.tools.catalog import COLUMNS
-from sourcelight.display.notebook.frame_views.columns import displayed_columns
-from sourcelight.display.notebook.frame_views.table import show_hidden_characters
+from sourcelight.display.notebook.frame_views.table import displayed_columns, show_hidden_characters
 from sourcelight.testing import RepositoryBuilder
 
 LONG = "src/" + "/".join(["deeply", "nested", "folders"] * 4) + "/limits.py"

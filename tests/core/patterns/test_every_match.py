@@ -18,9 +18,8 @@ import re2
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns import bulk, compile_pattern, compiled, texts
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.engines import PatternEngines
+from sourcelight.core.patterns.engines import PatternEngines, weaker_patterns
 from sourcelight.core.patterns.ranges import BufferList
-from sourcelight.core.patterns.relaxed import weaker_patterns
 
 PINNED = [
     (r"\d$", b"# TODO\nvalue = 1\n"),

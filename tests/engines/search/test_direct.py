@@ -22,7 +22,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import FileFilter, FileTerm, IndexStore, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.direct import DirectSearch, commit, reader
+from sourcelight.engines.search.direct import DirectSearch, commit, search
 from sourcelight.engines.search.direct.commit import ReadLimits
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.repos import Catalog, ObjectReader
@@ -169,7 +169,7 @@ def test_texts_that_were_read_are_not_read_again(both: Both, monkeypatch: pytest
     def read(*_: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(reader.FileRangeReader, "submit", read)
+    monkeypatch.setattr(search.FileRangeReader, "submit", read)
     assert summary(list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation()))) == first
     assert list(both.direct.search(both.targets, word("bar"), SearchOptions(), Cancellation()))
 
@@ -266,13 +266,13 @@ def test_a_content_of_another_size_than_its_header_says_is_refused(both: Both) -
 def test_a_search_that_outlives_its_threads_was_stopped(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that ends takes no work for any thread. A search that still runs names what it can't read."""
     both.direct.clear()
-    submit = reader.FileRangeReader.submit
+    submit = search.FileRangeReader.submit
 
-    def submit_late(self: reader.FileRangeReader, *arguments: Any) -> Any:
+    def submit_late(self: search.FileRangeReader, *arguments: Any) -> Any:
         self.close()
         return submit(self, *arguments)
 
-    monkeypatch.setattr(reader.FileRangeReader, "submit", submit_late)
+    monkeypatch.setattr(search.FileRangeReader, "submit", submit_late)
     parts = list(both.direct.search(both.targets, word(), SearchOptions(), Cancellation()))
     failed = {name: reason for part in parts for name, reason in part.failed.items()}
     assert failed == {target.repository.name: "the process is ending" for target in both.targets}

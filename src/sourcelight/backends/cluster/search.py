@@ -1,17 +1,19 @@
 """Run a search over a cluster: the service plans, counts, ranks and limits; workers search.
 
-`search_plans` chooses the repositories, `worker_rows` reads what workers find in them, `worker_reports` unites what
-they say besides, and `accounting` tells what became of each repository.
+`search_plans` chooses the repositories, `worker_rows` reads what workers find in them, and `worker_reports` unites what
+they say besides. At the end, `account_for` puts each planned repository into one set: complete, skipped, excluded or
+unfinished.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Mapping
 from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.backends.cluster.accounting import ShardAccounting, account_for, unanswered_items
 from sourcelight.backends.cluster.connection import ClusterSnapshot, repositories_of
+from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.search_plans import ClusterPlans, make_cluster_plans
 from sourcelight.backends.cluster.worker_reports import ReportUnion, unite_reports
 from sourcelight.backends.cluster.worker_rows import WorkerRows
@@ -24,6 +26,80 @@ from sourcelight.engines.execution.scope.scope import ScopeSelector
 from sourcelight.engines.execution.scope.selection import info_test, predicates_of, select_repositories
 from sourcelight.engines.execution.source import SearchTask, SourceReport, scope_alert, scope_items
 from sourcelight.repos import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class ShardAccounting:
+    """Outcome of the shards of a search: each planned shard is in exactly one of the other sets.
+
+    Attributes
+    ----------
+    planned
+        Repositories in the scope of the query that the viewer may see.
+    done
+        Repositories that a worker searched completely.
+    skipped
+        Repositories that no worker searched completely, with the failed attempts.
+    excluded
+        Repositories that a worker excluded: they lack the revision, or a predicate excludes them.
+    unfinished
+        Repositories that no worker searched completely, because the search stopped at its limit of matches.
+    """
+
+    planned: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
+    skipped: Mapping[str, tuple[FailedAttempt, ...]] = field(default_factory=dict)
+    excluded: frozenset[str] = frozenset()
+    unfinished: frozenset[str] = frozenset()
+
+    @property
+    def unanswered(self) -> frozenset[str]:
+        """Skipped repositories of which no worker failed: the time limit passed before one could answer."""
+        return frozenset(name for name, attempts in self.skipped.items() if not attempts)
+
+
+def account_for(
+    planned: Collection[str], union: ReportUnion, replicas: ReplicaOrder, *, limit_hit: bool
+) -> ShardAccounting:
+    """Assign every planned repository to one set.
+
+    Parameters
+    ----------
+    planned
+        Names of the repositories.
+    union
+        The reports of all workers.
+    replicas
+        The workers that were asked, with their failed attempts.
+    limit_hit
+        Whether the search stopped at its limit of matches. Then repositories without an answer did not fail.
+    """
+    names = frozenset(planned)
+    remaining = names - union.completed
+    searched = ShardAccounting(
+        planned=names, done=frozenset(union.completed - union.excluded), excluded=frozenset(union.excluded)
+    )
+    if limit_hit:
+        # A limit ends the search before all workers have answered: none of them failed.
+        return replace(searched, unfinished=remaining)
+
+    skipped = {name: replicas.failures(name) for name in planned if name in remaining}
+    return replace(searched, skipped=skipped)
+
+
+def unanswered_items(
+    skipped: Mapping[str, tuple[FailedAttempt, ...]], partly_shown: Collection[str]
+) -> Iterator[Skipped]:
+    """Yield one item for each repository that no worker completed."""
+    for name, attempts in sorted(skipped.items()):
+        partly = "Some of its matches are shown. " if name in partly_shown else ""
+        yield Skipped(
+            reason="backend-missing",
+            title=f"{name} did not answer",
+            message=f"`{name}` was not searched completely. {partly}Tried: {reasons(attempts)}. "
+            "Run the search again in a moment.",
+            severity="error",
+        )
 
 
 class ClusterSource:

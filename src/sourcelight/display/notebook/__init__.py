@@ -4,8 +4,7 @@ This room knows frames and markup, no clients or services; widgets with a kernel
 IPython load in a notebook only. Start reading in `result_text` for results and in `state` for progress.
 """
 
-from sourcelight.display.notebook.call_state import AskState, CallState
-from sourcelight.display.notebook.index_state import IndexState
+from sourcelight.display.notebook.call_state import AskState, CallState, IndexState
 from sourcelight.display.notebook.painter import Painter, ProgressChoice, make_painter
 from sourcelight.display.notebook.state import Phase, ProgressSnapshot, SearchState
 

@@ -4,6 +4,7 @@ Work trees and refs are not read here, and nothing is written or run. Start with
 """
 
 from sourcelight.repos.objects.commit_files import CommitFiles, FileDifference
+from sourcelight.repos.objects.pack_files import packed_objects, store_size
 from sourcelight.repos.objects.reader import (
     MAX_CONTENT_BYTES,
     MAX_FOLDER_BYTES,
@@ -12,7 +13,6 @@ from sourcelight.repos.objects.reader import (
     find_entry,
     list_folder,
 )
-from sourcelight.repos.objects.sizes import packed_objects, store_size
 from sourcelight.repos.objects.trees import CommitTree
 
 __all__ = [

@@ -31,10 +31,9 @@ from sourcelight.backends.remote.endpoint import (
     hide,
     refusal_error,
 )
-from sourcelight.backends.remote.mcp.answer_ids import answer_every_request
 from sourcelight.backends.remote.mcp.arguments import AcceptedArguments
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
-from sourcelight.backends.remote.mcp.tool_lists import with_readable_tools
+from sourcelight.backends.remote.mcp.server_messages import answer_every_request, with_readable_tools
 from sourcelight.backends.remote.recording import LIVE, Route, route
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.errors import ConnectFailed, ServiceError, SourcelightError, ToolError

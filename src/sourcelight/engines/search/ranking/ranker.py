@@ -1,22 +1,29 @@
-"""Rank the files and chunks of targets for a question."""
+"""Rank the files and chunks of targets for a question.
+
+Ranking works with numbers. Only the results are described, with paths, lines and names of definitions, because each
+path and name is decoded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from sourcelight.core.arrays import BoolArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Weights, count_chunks_with, score
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
+from sourcelight.engines.search.ranking.chunk_definitions import definition_names
 from sourcelight.engines.search.ranking.collection import ChunkCollection, CollectionSize, make_collection
-from sourcelight.engines.search.ranking.descriptions import describe_chunks, describe_files
 from sourcelight.engines.search.ranking.file_scores import file_lists, scores_by_target, scores_of_targets
 from sourcelight.engines.search.ranking.list_weights import ListWeights
 from sourcelight.engines.search.ranking.model import (
     COVERING_CHUNKS,
     LOCAL_ONLY,
     PartStats,
+    RankedChunk,
     RankedFile,
     Ranking,
     RankLimits,
@@ -25,7 +32,8 @@ from sourcelight.engines.search.ranking.model import (
     StatsExchange,
     unknown_words,
 )
-from sourcelight.engines.search.ranking.order import RankOrder, coverage_of
+from sourcelight.engines.search.ranking.order import BestChunks, RankOrder, ScoredChunk, coverage_of
+from sourcelight.engines.search.ranking.paths import reported_kind
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.terms.term_files import OpenedTerms
 from sourcelight.engines.search.ranking.votes.names import defining_files
@@ -197,3 +205,74 @@ class Ranker:
         scores = scorer.scores(request, cancellation)
         if scores is not None:
             order.lists.add(scorer.name, scorer.weight * scores_of_targets(collection, scores))
+
+
+def describe_files(order: RankOrder, files: Sequence[int]) -> list[RankedFile]:
+    """Return ranked files by their numbers, with the share of each list in their scores."""
+    collection, lists = order.collection, order.lists
+    ranked_files = []
+    for file, file_score in zip(files, order.scores_of(files), strict=True):
+        target, view_file = collection.view_file(file)
+        open_terms = collection.open_terms[target]
+        kind = int(collection.kinds[file])
+        factor = float(lists.factors[kind]) / order.max_total
+        ranked_files.append(
+            RankedFile(
+                target=replace(open_terms.target, commit=open_terms.commit),
+                path=open_terms.snapshot.view.path(view_file),
+                score=file_score,
+                kind=reported_kind(kind),
+                lists={name: float(scores[file]) * factor for name, scores in lists.lists.items()},
+            )
+        )
+
+    return ranked_files
+
+
+def describe_chunks(
+    collection: ChunkCollection, best: BestChunks, ranked_files: Sequence[RankedFile]
+) -> list[RankedChunk]:
+    """Return the best chunks.
+
+    Parameters
+    ----------
+    collection
+        The collection of the chunks.
+    best
+        Numbers of the chunks and of their files.
+    ranked_files
+        The files of `best`, in the same order.
+    """
+    file_index = {file: index for index, file in enumerate(best.files)}
+    names_of = _definition_names(collection, best.chunks)
+    ranked_chunks = []
+    for chunk, chunk_score in best.chunks:
+        block, row = collection.table_chunk(chunk)
+        start, end = collection.blocks[block].lines_of(row)
+        index = file_index[int(collection.file_of[chunk])]
+        file = ranked_files[index]
+        ranked_chunks.append(
+            RankedChunk(
+                target=file.target,
+                path=file.path,
+                begin_line=start,
+                end_line=end,
+                score=chunk_score,
+                kind=file.kind,
+                symbols=names_of[chunk],
+                file=index,
+            )
+        )
+
+    return ranked_chunks
+
+
+def _definition_names(collection: ChunkCollection, chunks: Sequence[ScoredChunk]) -> dict[int, tuple[str, ...]]:
+    """Return the names of the definitions that begin in each chunk, by its number."""
+    # Ascending, so that the names of each block are read in one call.
+    numbers = np.array(sorted(chunk for chunk, _ in chunks), dtype=np.int64)
+    names_of_chunks = definition_names(collection, numbers)
+    return {
+        number: tuple(name.decode(errors="replace") for name in names)
+        for number, names in zip(numbers.tolist(), names_of_chunks, strict=True)
+    }

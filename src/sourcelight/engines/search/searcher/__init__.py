@@ -3,8 +3,7 @@
 How one corpus is read is the matter of `sourcelight.engines.search.scan`. Start at `loop`.
 """
 
-from sourcelight.engines.search.searcher.counts import MatchCounts, OnNotes, count
-from sourcelight.engines.search.searcher.loop import SearchLoop, has_match, search
+from sourcelight.engines.search.searcher.loop import MatchCounts, OnNotes, SearchLoop, count, has_match, search
 from sourcelight.engines.search.searcher.parts import PendingPart
 
 __all__ = ["MatchCounts", "OnNotes", "PendingPart", "SearchLoop", "count", "has_match", "search"]
