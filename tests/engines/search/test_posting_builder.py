@@ -12,7 +12,13 @@ import pytest
 
 from sourcelight.engines.search.index import posting_builder
 from sourcelight.engines.search.index.posting_builder import COMMON_FRACTION, MIN_COMMON_UNITS, gram_bits, hash_bits
-from sourcelight.engines.search.index.postings import COMMON_KEY, HASH_BITS, literal_grams, literal_keys
+from sourcelight.engines.search.index.postings import (
+    COMMON_KEY,
+    HASH_BITS,
+    literal_grams,
+    literal_trigrams,
+    literal_windows,
+)
 from sourcelight.engines.search.index.shard import Shard, ShardBuilder
 
 KELVIN, LONG_S = "\u212a".encode(), "\u017f".encode()
@@ -42,9 +48,8 @@ def keys_of(text: bytes) -> dict[str, set[int]]:
     }
     keys: dict[str, set[int]] = {"tri": set(), "key": set(), "gram": set()}
     for part in texts:
-        trigrams, windows = literal_keys(part)
-        keys["tri"].update(trigrams)
-        keys["key"].update(windows)
+        keys["tri"].update(literal_trigrams(part))
+        keys["key"].update(literal_windows(part))
         for start in range(len(part) - GRAM_BYTES + 1):
             keys["gram"].update(literal_grams(part[start : start + GRAM_BYTES]))
     return keys

@@ -8,7 +8,7 @@ import pytest
 from engines.search.naive import MemorySource, build_memory, open_memory
 from sourcelight.engines.search.index import fleet_tables
 from sourcelight.engines.search.index.fleet_tables import ShardFilter
-from sourcelight.engines.search.index.postings import literal_keys
+from sourcelight.engines.search.index.postings import literal_trigrams
 from sourcelight.engines.search.scan.corpus import Corpus
 
 WORDS = ("alpha", "beta", "gamma", "delta", "Epsilon", "zeta", "naïve")
@@ -34,7 +34,7 @@ def test_shards_are_those_whose_posting_lists_hold_all_trigrams(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch, text: str, bits: int
 ) -> None:
     monkeypatch.setattr(fleet_tables, "MAX_SHARDS", bits)
-    trigrams, _ = literal_keys(text.encode())
+    trigrams = literal_trigrams(text.encode())
     holding = []
     for number, shard in enumerate(corpus.shards):
         keys = np.concatenate(shard.postings.trigrams)
@@ -45,12 +45,12 @@ def test_shards_are_those_whose_posting_lists_hold_all_trigrams(
 
 
 def test_a_text_that_no_shard_holds_leaves_none(corpus: Corpus) -> None:
-    trigrams, _ = literal_keys(b"quux")
+    trigrams = literal_trigrams(b"quux")
     assert ShardFilter(corpus.shards).shards_with(trigrams) == []
 
 
 def test_the_first_texts_of_a_new_corpus_do_not_wait_for_the_table(corpus: Corpus) -> None:
-    trigrams = literal_keys(b"alpha")[0]
+    trigrams = literal_trigrams(b"alpha")
     fresh = Corpus(corpus.members)
     assert fresh.tables is not None
     unfiltered = [len(fresh.tables.shards_with(trigrams)) for _ in range(2)]

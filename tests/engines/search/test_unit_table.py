@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import FileFilter
 from sourcelight.engines.search.index import fleet_tables, unit_table
 from sourcelight.engines.search.index.fleet_tables import TEXTS_WITHOUT_UNITS, TEXTS_WORTH_UNITS, TablePace
-from sourcelight.engines.search.index.postings import literal_keys
+from sourcelight.engines.search.index.postings import literal_trigrams
 from sourcelight.engines.search.index.quads import literal_quads
 from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.unit_table import UnitTable, has_table
@@ -91,21 +92,15 @@ def parts(corpus: Corpus) -> list[bytes]:
 def test_rows_have_exactly_the_units_of_trigrams(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, common: int) -> None:
     monkeypatch.setattr(unit_table, "MAX_COMMON", common)
     table = UnitTable(corpus.shards, corpus.unit_base)
-    trigrams_of_units = [set(literal_keys(text)[0]) for text in parts(corpus)]
+    trigrams_of_units = [set(literal_trigrams(text)) for text in parts(corpus)]
     rows_seen = 0
     for word in ("contribute", "mint", "foo", "printing", "naïve_word", "quux"):
-        for trigram in literal_keys(word.encode())[0]:
-            rows, rare = table.rows_of(b"", [trigram])
+        for trigram in literal_trigrams(word.encode()):
+            rows, rarest = table.rows_of(b"", [trigram])
             expected = [unit for unit, trigrams in enumerate(trigrams_of_units) if trigram in trigrams]
-            assert rare == ([] if rows else [trigram])
-            if rows:
-                rows_seen += 1
-                assert table.units_of(table.bits_of(rows)).tolist() == expected
-            lists = [
-                shard.postings.list_of(trigram) + base
-                for shard, base in zip(corpus.shards, corpus.unit_base, strict=False)
-            ]
-            assert np.concatenate(lists).tolist() == expected
+            assert rarest == (None if rows else trigram)
+            assert table.units_with(rows, rarest).tolist() == expected
+            rows_seen += len(rows)
     assert (rows_seen > 0) == (common > 0)
 
 
@@ -128,36 +123,68 @@ def test_bits_of_a_mask_are_its_units(corpus: Corpus) -> None:
     mask = draw.random(corpus.units) < 0.3
     units = table.units_of(table.pack(mask))
     assert units.tolist() == np.flatnonzero(mask).tolist()
-    sample = np.flatnonzero(draw.random(corpus.units) < 0.5)
-    assert table.among(sample, table.pack(mask)).tolist() == sample[mask[sample]].tolist()
 
 
-@pytest.mark.parametrize("share", [0, 0.1, 1])
-def test_a_few_units_are_compared_with_rows_as_bits_of_all_are(corpus: Corpus, share: float) -> None:
+@pytest.mark.parametrize("item", [1 << 16, 1])
+def test_a_list_is_compared_with_rows_as_bits_of_all_units_are(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, item: int
+) -> None:
+    # All trigrams that some units lack have lists, and these have items of two or of four bytes.
+    monkeypatch.setattr(unit_table, "MAX_COMMON", 20)
+    monkeypatch.setattr(unit_table, "MAX_SHORT_ITEM", item)
     table = UnitTable(corpus.shards, corpus.unit_base)
-    draw = np.random.default_rng(4)
-    selected = table.pack(draw.random(corpus.units) < 0.5)
+    selected = table.pack(np.random.default_rng(4).random(corpus.units) < 0.5)
     total = 0
     for word in (b"contribute", b"mint", b"foo", b"printing"):
-        rows, _ = table.rows_of(word, literal_keys(word)[0])
-        sample = np.flatnonzero(draw.random(corpus.units) < share)
-        for among in (None, selected):
-            units = table.among_rows(sample, rows, among).tolist()
-            assert units == table.among(sample, table.bits_of(rows, among)).tolist()
-            total += len(units)
-    assert (total > 0) == (share > 0)
+        trigrams = literal_trigrams(word)
+        rows, rarest = table.rows_of(word, trigrams)
+        if rarest is None:
+            continue
+        for some_rows in (rows, []):
+            for among in (None, selected):
+                expected = set(table.units_with([], rarest).tolist())
+                if some_rows or among is not None:
+                    expected &= set(table.units_of(table.bits_of(some_rows, among)).tolist())
+                for probed in (0, 1000):
+                    monkeypatch.setattr(unit_table, "MAX_PROBED_UNITS", probed)
+                    assert table.units_with(some_rows, rarest, among).tolist() == sorted(expected)
+                total += len(expected)
+    assert total > 0
+
+
+def test_lists_of_the_rarest_trigrams_are_made_up_to_a_limit(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit_table, "MAX_COMMON", 0)
+    counts = Counter(trigram for text in parts(corpus) for trigram in literal_trigrams(text))
+    by_limit = []
+    for limit in (1 << 20, 400, 0):
+        monkeypatch.setattr(unit_table, "MAX_LIST_BYTES", limit)
+        table = UnitTable(corpus.shards, corpus.unit_base)
+        is_listed = {trigram: table.rows_of(b"", [trigram])[1] is not None for trigram in counts}
+        assert 2 * sum(count for trigram, count in counts.items() if is_listed[trigram]) <= limit
+        # None is left out that is rarer than one with a list.
+        assert max((counts[trigram] for trigram in counts if is_listed[trigram]), default=0) < min(
+            (counts[trigram] for trigram in counts if not is_listed[trigram]), default=1 << 20
+        )
+        by_limit.append(sum(is_listed.values()))
+    assert by_limit[0] == len(counts) > by_limit[1] > by_limit[2] == 0
 
 
 @pytest.mark.parametrize("common", [4096, 20, 0])
-@pytest.mark.parametrize("unprobed", [128, 0])
+@pytest.mark.parametrize(("list_bytes", "probed"), [(1 << 20, 128), (200, 0)])
 @pytest.mark.parametrize("pattern", PATTERNS, ids=repr)
 def test_no_unit_with_a_match_is_ruled_out(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, pattern: CompiledPattern, common: int, unprobed: int
+    corpus: Corpus,
+    monkeypatch: pytest.MonkeyPatch,
+    pattern: CompiledPattern,
+    common: int,
+    list_bytes: int,
+    probed: int,
 ) -> None:
     monkeypatch.setattr(fleet_tables, "TEXTS_WITHOUT_UNITS", 0)
     monkeypatch.setattr(unit_table, "MAX_COMMON", common)
-    monkeypatch.setattr(candidates, "MAX_UNPROBED_UNITS", unprobed)
-    monkeypatch.setattr(candidates, "MAX_UNITS_WITHOUT_WINDOWS", unprobed)
+    monkeypatch.setattr(unit_table, "MAX_LIST_BYTES", list_bytes)
+    monkeypatch.setattr(unit_table, "MAX_PROBED_UNITS", probed)
+    monkeypatch.setattr(candidates, "MAX_UNITS_WITHOUT_WINDOWS", probed)
     fresh = Corpus(corpus.members)
     is_go = FileFilter(compile_pattern(r"\.go$", kind="regexp", case_sensitive=True, whole_text=True))
     matching = {unit for unit, text in enumerate(parts(corpus)) if pattern.find(text)}
@@ -172,7 +199,7 @@ def test_no_unit_with_a_match_is_ruled_out(
 
 def test_the_table_keeps_within_its_limit(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     words = sum(-(-shard.units // 64) for shard in corpus.shards)
-    every = {trigram for text in parts(corpus) for trigram in literal_keys(text)[0]}
+    every = {trigram for text in parts(corpus) for trigram in literal_trigrams(text)}
     for rows in (2048, 2058, 100_000):
         monkeypatch.setattr(unit_table, "MAX_TABLE_BYTES", 8 * words * rows)
         table = UnitTable(corpus.shards, corpus.unit_base)

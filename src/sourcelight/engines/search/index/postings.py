@@ -27,8 +27,7 @@ import numpy as np
 import stringzilla
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt32Array, distinct, intersect_lists
-from sourcelight.core.patterns import lower_ascii
+from sourcelight.core.arrays import BoolArray, Int64Array, UInt32Array, distinct, intersect_lists
 from sourcelight.engines.storage.sections import SectionFile
 
 HASH_BITS = 20
@@ -193,37 +192,44 @@ def all_grams(text: bytes) -> tuple[UInt32Array, NDArray[np.intp]]:
 
 
 @functools.lru_cache(maxsize=4096)
-def literal_keys(text: bytes) -> tuple[list[int], list[int]]:
-    """Return the keys of every text with this literal, case ignored: sorted trigrams and sorted windows.
+def literal_trigrams(text: bytes) -> list[int]:
+    """Return the trigrams of every text with this literal, case ignored, sorted.
 
-    Trigrams and windows that would contain a newline are left out: keys never cross a line.
+    Trigrams that would contain a newline are left out, and so are windows: keys never cross a line.
     """
-    mapped = lower_ascii(text).translate(MAPPING)
+    mapped = text.translate(MAPPING)
     if len(mapped) <= _SHORT_BYTES:
-        return _short_keys(mapped)
-    trigrams, is_complete, windows, _ = all_keys(mapped)
-    return distinct(trigrams[is_complete]).tolist(), distinct(windows).tolist()
+        return sorted({trigram for trigram in _short_trigrams(mapped) if trigram is not None})
+    trigrams, is_complete, _, _ = all_keys(mapped)
+    return list(distinct(trigrams[is_complete]).tolist())
 
 
-def _short_keys(mapped: bytes) -> tuple[list[int], list[int]]:
-    """Return the keys of `all_keys`, sorted and without repeats: a text of some bytes needs no array."""
-    first, second = _HASH_FACTORS
-    # None if a trigram would contain a newline.
+@functools.lru_cache(maxsize=4096)
+def literal_windows(text: bytes) -> list[int]:
+    """Return the windows of every text with this literal, case ignored, sorted."""
+    mapped = text.translate(MAPPING)
+    if len(mapped) <= _SHORT_BYTES:
+        return sorted(_short_windows(mapped))
+    return list(distinct(all_keys(mapped)[2]).tolist())
+
+
+def _short_trigrams(mapped: bytes) -> Sequence[int | None]:
+    """Return the trigrams of `all_keys`, None for one with a newline: a text of some bytes needs no array."""
     triples = zip(mapped, mapped[1:], mapped[2:], strict=False)
-    trigrams: Sequence[int | None]
     if _NEWLINE in mapped:
-        trigrams = [None if _NEWLINE in (a, b, c) else a | b << 7 | c << 14 for a, b, c in triples]
-    else:
-        trigrams = [a | b << 7 | c << 14 for a, b, c in triples]
-    windows = set()
+        return [None if _NEWLINE in (a, b, c) else a | b << 7 | c << 14 for a, b, c in triples]
+    return [a | b << 7 | c << 14 for a, b, c in triples]
+
+
+def _short_windows(mapped: bytes) -> set[int]:
+    first, second = _HASH_FACTORS
+    trigrams, windows = _short_trigrams(mapped), set()
     for before, (trigram, following) in enumerate(zip(trigrams, trigrams[_KEY_BYTES:], strict=False), _KEY_BYTES - 1):
         after = CLASSES[mapped[before + 1]]
         change = CLASSES[mapped[before]] ^ after
         if after < NON_WORD and (not change or change >= NON_WORD) and trigram is not None and following is not None:
             windows.add(_finish_number(trigram * first ^ following * second))
-
-    distinct = {trigram for trigram in trigrams if trigram is not None}
-    return sorted(distinct), sorted(windows)
+    return windows
 
 
 @functools.lru_cache(maxsize=4096)
@@ -339,16 +345,6 @@ class Postings:
             return _NO_UNITS
         lists.sort(key=len)
         return self._filter(units, lists, rows)
-
-    def list_of(self, trigram: int) -> AnyArray:
-        """Return the units that hold a trigram, ascending."""
-        keys, starts, row = self._key_view, self._start_view, bisect_left(self._key_view, trigram)
-        if row < len(keys) and keys[row] == trigram:
-            return self.lists.slice(starts[row], starts[row + 1])
-        row = bisect_left(self._dense_view, trigram)
-        if row == len(self._dense_view) or self._dense_view[row] != trigram:
-            return _NO_UNITS
-        return np.unpackbits(self._bitmap_of([row]), count=self._units, bitorder="little").nonzero()[0]
 
     def _filter(self, units: Int64Array, lists: list[Any], rows: list[int]) -> Int64Array:
         units = intersect_lists(units, lists, self._units)

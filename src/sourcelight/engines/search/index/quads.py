@@ -15,7 +15,6 @@ import stringzilla
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import BoolArray, Int64Array, UInt32Array
-from sourcelight.core.patterns import lower_ascii
 from sourcelight.engines.search.index.postings import CLASSES, MAPPING, NON_WORD
 from sourcelight.engines.storage.sections import SectionFile
 
@@ -55,7 +54,7 @@ def all_quads(mapped: bytes) -> tuple[UInt32Array, BoolArray]:
 def literal_quads(text: bytes, limit: int = _MAX_QUADS) -> tuple[int, ...]:
     """Return the hashes of some quads of every text with this literal, case ignored; at most `limit`."""
     # One by one: a literal has a few bytes, and an array takes longer.
-    mapped, number = lower_ascii(text).translate(MAPPING), int.from_bytes
+    mapped, number = text.translate(MAPPING), int.from_bytes
     hashes: dict[int, None] = {}
     for word in mapped.translate(_WORDS).split(b" "):
         for start in range(len(word) - _QUAD_BYTES + 1):

@@ -1,15 +1,19 @@
-"""One table of bitmaps for a fleet: the units that hold each common trigram, and each quad.
+"""One table for a fleet: the units that hold each trigram, and each quad.
 
 A shard has its posting lists and bitmaps in a file of its own, so a search over twenty shards takes twenty looks for
-each trigram of a word, and the trigrams of short words are in all of them. This table joins the bitmaps of all shards
-of a corpus: one row for each of the most common trigrams, and one for each hash of a quad, with a bit for each unit.
-The units with all trigrams of a word are then the intersection of a few rows of some kilobytes each.
+each trigram of a word, and the trigrams of short words are in all of them. This table joins the lists and bitmaps of
+all shards of a corpus: one row for each of the most common trigrams, and one for each hash of a quad, with a bit for
+each unit, and one list for each other trigram. The units with all trigrams of a word are then the intersection of a few
+rows of some kilobytes each. If one of its trigrams has a list, they are those units of the shortest list that are in
+these rows.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +26,20 @@ from sourcelight.engines.search.index.shard import LooseShard, Shard
 MAX_TABLE_BYTES = 40 << 20
 """Bytes of a table. With more units it has fewer trigrams, and none from 160,000 units on."""
 
+MAX_LIST_BYTES = 40 << 20
+"""Bytes of the lists of a table: those of the rarest trigrams. 250 MB of text have 23 MB of them."""
+
 MAX_COMMON = 4096
 """Trigrams with a row. The rarest of them are in a twentieth of the units."""
 
+MAX_PROBED_UNITS = 128
+"""Units of a list of which each is looked up in the rows; for more of them, whole rows are intersected."""
+
 MAX_QUADS, MAX_TRIGRAMS = 8, 8
 """Rows of a literal that are read: of its quads, and of its rarest trigrams that have one."""
+
+MAX_SHORT_ITEM = 1 << 16
+"""Units of a corpus up to which an item of a list has two bytes."""
 
 _QUADS = 1 << QUAD_BITS
 _WORD_BITS = 64
@@ -84,47 +97,79 @@ class UnitTable:
         self._bytes: NDArray[np.uint8] = self._rows.view(np.uint8)
 
         # By trigram: its units, or if it has a row, the row counted down from the highest code.
-        self._highest_count = _MAX_CODE - len(self._rows)
-        codes = np.minimum(counts, self._highest_count).astype(np.uint16)
+        highest_count = _MAX_CODE - len(self._rows)
+        codes = np.minimum(counts, highest_count).astype(np.uint16)
         codes[common] = _MAX_CODE - np.arange(_QUADS, len(self._rows))
         # Reading one number from a memoryview takes a tenth of the time that numpy takes.
         self._codes: memoryview[int] = codes.data
 
-    def rows_of(self, text: bytes, trigrams: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return the rows of a literal with these trigrams, and the trigrams without a row, the rarest first."""
-        codes, highest_count = self._codes, self._highest_count
-        rows, rare = [], []
+        counts[common] = 0
+        dtype = np.dtype(np.uint16 if int(unit_base[-1]) <= MAX_SHORT_ITEM else np.uint32)
+        self._longest = min(highest_count - 1, _longest_list(counts, MAX_LIST_BYTES // dtype.itemsize))
+        with_list = ((counts > 0) & (counts <= self._longest)).nonzero()[0].astype(np.uint32)
+        starts = np.concatenate(([0], counts[with_list].cumsum()))
+        self._lists = _join_lists(shards, unit_base, with_list, starts, dtype)
+        self._keys: memoryview[int] = with_list.data
+        self._starts: memoryview[int] = starts.data
+
+    def rows_of(self, text: bytes, trigrams: Sequence[int]) -> tuple[list[int], int | None]:
+        """Return the rows of a literal with these trigrams, and the rarest of those with a list; None without one."""
+        codes, first_row = self._codes, _MAX_CODE - len(self._rows)
+        rows, fewest, rarest = [], self._longest + 1, None
         for trigram in trigrams:
             code = codes[trigram]
-            if code > highest_count:
+            if code > first_row:
                 rows.append(_MAX_CODE - code)
-            else:
-                rare.append((code, trigram))
+            elif code < fewest:
+                fewest, rarest = code, trigram
 
         # A phrase has dozens. Rows are numbered by rarity, and the rarest few leave about as little as all.
         if len(rows) > MAX_TRIGRAMS:
             rows = sorted(rows)[:MAX_TRIGRAMS]
         rows += literal_quads(text, MAX_QUADS)
-        rare.sort()
-        return rows, [trigram for _, trigram in rare]
+        return rows, rarest
+
+    def units_with(
+        self, rows: Sequence[int], rarest: int | None, selected: NDArray[np.uint64] | None = None
+    ) -> Int64Array:
+        """Return the units, ascending, of all of some rows and of the list of a trigram, among the `selected`.
+
+        At least one row or the trigram is needed.
+        """
+        if rarest is None:
+            return self.units_of(self.bits_of(rows, selected))
+
+        units = self.list_of(rarest)
+        if not len(units) or (not rows and selected is None):
+            return units
+        if len(units) <= MAX_PROBED_UNITS:
+            return self._among_rows(units, rows, selected)
+        return self._among(units, self.bits_of(rows, selected))
+
+    def list_of(self, trigram: int) -> Int64Array:
+        """Return the units of a trigram with a list, or of one that no unit holds."""
+        keys, starts = self._keys, self._starts
+        position = bisect_left(keys, trigram)
+        if position == len(keys) or keys[position] != trigram:
+            return self._lists[:0].astype(np.int64)
+        return self._lists[starts[position] : starts[position + 1]].astype(np.int64)
 
     def bits_of(self, rows: Sequence[int], selected: NDArray[np.uint64] | None = None) -> NDArray[np.uint64]:
-        """Return a bit for each unit that is in all of some rows, at least one, and among the `selected`."""
+        """Return a bit for each unit that is in all of some rows and among the `selected`; at least one of both."""
         # One intersection after another: `bitwise_and.reduce` would first copy all rows.
-        table = self._rows
-        bits: NDArray[np.uint64] = table[rows[0]]
-        for row in rows[1:]:
-            bits = bits & table[row]
-        return bits if selected is None else bits & selected
+        table, bits = self._rows, selected
+        for row in rows:
+            bits = table[row] if bits is None else bits & table[row]
+        if bits is None:
+            raise ValueError("no rows and no selection")
+        return bits
 
-    def among_rows(
-        self, units: Int64Array, rows: Sequence[int], selected: NDArray[np.uint64] | None = None
-    ) -> Int64Array:
+    def _among_rows(self, units: Int64Array, rows: Sequence[int], selected: NDArray[np.uint64] | None) -> Int64Array:
         """Return those of a few units that are in all of some rows, and among the `selected`."""
         number = self._bit_number[units]
         byte = number >> 3
         # A byte of each row and unit: whole rows are kilobytes each, which have left the processor's caches.
-        of_units = np.bitwise_and.reduce(self._bytes[np.array(rows)[:, None], byte])
+        of_units = np.bitwise_and.reduce(self._bytes[np.array(rows, dtype=np.intp)[:, None], byte])
         if selected is not None:
             of_units &= selected.view(np.uint8)[byte]
         return _with_bit(units, of_units, number)
@@ -144,7 +189,7 @@ class UnitTable:
         unit += self._first_unit[words[word]]
         return unit
 
-    def among(self, units: Int64Array, bits: NDArray[np.uint64]) -> Int64Array:
+    def _among(self, units: Int64Array, bits: NDArray[np.uint64]) -> Int64Array:
         """Return those of some units that have a bit."""
         number = self._bit_number[units]
         return _with_bit(units, bits.view(np.uint8)[number >> 3], number)
@@ -199,6 +244,47 @@ def _positions(keys: UInt32Array, trigrams: UInt32Array) -> tuple[Int64Array, In
     rows = (positions < len(keys)).nonzero()[0]
     rows = rows[keys[positions[rows]] == trigrams[rows]]
     return rows, positions[rows]
+
+
+def _longest_list(counts: Int64Array, limit: int) -> int:
+    """Return a length such that all lists of at most this length have at most so many items together."""
+    of_length = np.bincount(counts)
+    return int((of_length * np.arange(len(of_length))).cumsum().searchsorted(limit, side="right")) - 1
+
+
+def _join_lists(
+    shards: Sequence[Shard], unit_base: Int64Array, trigrams: UInt32Array, starts: Int64Array, dtype: np.dtype[Any]
+) -> AnyArray:
+    """Return the units of some trigrams, ascending, in all shards: one list after another, from where it starts."""
+    lists = np.empty(int(starts[-1]), dtype=dtype)
+    # Where the next units of each list belong.
+    ends = starts[:-1].copy()
+    list_of = np.full(1 << TRIGRAM_BITS, -1, dtype=np.int32)
+    list_of[trigrams] = np.arange(len(trigrams))
+
+    def add(numbers: AnyArray, sizes: Int64Array, units: AnyArray) -> None:
+        lists[runs(ends[numbers], sizes)] = units
+        ends[numbers] += sizes
+
+    for base, shard in zip(unit_base.tolist(), shards, strict=False):
+        postings = shard.postings
+        numbers = list_of[postings.keys]
+        has_list = numbers >= 0
+        sizes = np.diff(postings.starts).astype(np.int64)
+        postings.lists.check(0, len(postings.lists))
+        units = postings.lists.unchecked[has_list.repeat(sizes)]
+        add(numbers[has_list], sizes[has_list], units.astype(dtype) + base)
+
+        # Bitmaps of a small shard: trigrams that are common there alone. Their blocks were checked when counted.
+        numbers = list_of[postings.dense_keys]
+        has_list = numbers >= 0
+        bits = postings.dense_bits.unchecked.reshape(-1, _bytes_of(shard.units))[has_list]
+        sizes = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
+        # Over all rows at once: numpy finds pairs of numbers ten times as slowly.
+        positions = np.unpackbits(bits, axis=1, bitorder="little").reshape(-1).view(np.bool_).nonzero()[0]
+        units = positions - (8 * bits.shape[1] * np.arange(len(bits))).repeat(sizes)
+        add(numbers[has_list], sizes, units.astype(dtype) + base)
+    return lists
 
 
 def _most_common(counts: Int64Array, limit: int) -> Int64Array:

@@ -19,7 +19,7 @@ from sourcelight.core.arrays import BoolArray, Int64Array, intersect_lists, mask
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.engines.search.index.document_buffer import UNIT_BYTES
-from sourcelight.engines.search.index.postings import ListBounds, literal_grams, literal_keys
+from sourcelight.engines.search.index.postings import ListBounds, literal_grams, literal_trigrams, literal_windows
 from sourcelight.engines.search.index.quads import literal_quads
 from sourcelight.engines.search.index.shard import LooseShard
 from sourcelight.engines.search.model import DocumentNumbers, TermPattern, UnitNumbers
@@ -38,20 +38,11 @@ MAX_UNNARROWED_UNITS = 64
 MIN_UNITS_OF_SHARD = 12
 """Candidates of a shard below which its bitmaps of quads aren't read."""
 
-MAX_UNPROBED_UNITS = 128
-"""Units that take as long to scan as the lists of all shards to read."""
-
 MAX_UNITS_WITHOUT_WINDOWS = 256
 """Units that the table of units leaves, up to which reading them all takes no longer than the lists of windows."""
 
-_MAX_RARE_TRIGRAMS = 2
-"""Trigrams without a row whose lists are read: the table rules out most units that these leave."""
-
 _ShardLists: TypeAlias = tuple[int, SectionBlocks, list[ListBounds]]
 """A shard, the items of its lists, and where the list of each window or gram is among them."""
-
-_ShardList: TypeAlias = tuple[int, SectionBlocks, ListBounds]
-"""The same for one window or gram."""
 
 _NO_UNITS: Int64Array = np.zeros(0, dtype=np.int64)
 
@@ -138,52 +129,26 @@ def _required_units(corpus: Corpus, tree: RequiredTree, selection: FileSelection
 
 def _units_with(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNumbers | None:
     """Return the units of selected files that may hold a literal, or None if it is too short to have keys."""
-    tables = corpus.tables
-    table = None if tables is None else tables.units
-    if tables is None or table is None:
-        return _filter_by_quads(corpus, _literal_units(corpus, text, selection), text, selection)
-
-    trigrams, windows = literal_keys(text)
+    trigrams = literal_trigrams(text)
     if not trigrams:
         return None
 
-    rows, rare = table.rows_of(text, trigrams)
-    # The bits of selected files are one more row, where lists would be looked up and most of their units dropped.
-    selected = corpus.selected_bits(table, selection) if rows else None
-    # A rare trigram has a short list in each shard, and windows have shorter ones: then the table only rules out.
-    if not rare:
-        bits = table.bits_of(rows, selected)
-        units = UnitNumbers(table.units_of(bits))
-        if not windows or len(units) <= MAX_UNITS_WITHOUT_WINDOWS:
-            return units
-        # The words of a phrase are common, and its windows across two words are not.
-        shards = _shards_of(corpus, units).tolist()
-        return UnitNumbers(table.among(_units_with_windows(corpus, windows, shards), bits))
+    tables = corpus.tables
+    table = None if tables is None else tables.units
+    rows, rarest = ([], None) if table is None else table.rows_of(text, trigrams)
+    if table is None or (not rows and rarest is None):
+        return _filter_by_quads(corpus, _literal_units(corpus, text, selection), text, selection)
 
-    shards = selection.shards_among(corpus, tables.shards_with(trigrams))
+    # The bits of selected files are one more row.
+    units = UnitNumbers(table.units_with(rows, rarest, corpus.selected_bits(table, selection)))
+    if len(units) <= MAX_UNITS_WITHOUT_WINDOWS:
+        return units
+    windows = literal_windows(text)
     if not windows:
-        units = _units_with_trigrams(corpus, rare, shards)
-    else:
-        # With rows, the rarest window is enough: a second list of each shard costs more than the units that it drops.
-        units_with = _units_with_rarest_window if rows else _units_with_windows
-        units = units_with(corpus, windows, shards)
-
-    if rows and len(units) <= MAX_UNPROBED_UNITS:
-        return UnitNumbers(table.among_rows(units, rows, selected))
-    return UnitNumbers(table.among(units, table.bits_of(rows, selected))) if rows else units
-
-
-def _units_with_rarest_window(corpus: Corpus, windows: list[int], shards: Iterable[int]) -> UnitNumbers:
-    """Return the units of some shards that hold the window which is rarest there; none of a shard that lacks one."""
-    lists: list[_ShardList] = []
-    for shard_index in shards:
-        of_shard = corpus.shards[shard_index].postings.windows
-        bounds = of_shard.bounds(windows)
-        # As below: a shard that lacks one of them holds no match.
-        if bounds is not None:
-            sizes = [end - start for start, end in bounds]
-            lists.append((shard_index, of_shard.items, bounds[sizes.index(min(sizes))]))
-    return _join_lists(corpus, lists) if lists else UnitNumbers(_NO_UNITS)
+        return units
+    # The words of a phrase are common, and its windows across two words are not.
+    with_windows = _units_with_windows(corpus, windows, _shards_of(corpus, units).tolist())
+    return UnitNumbers(intersect_lists(with_windows, [units], corpus.units))
 
 
 def _units_with_windows(corpus: Corpus, windows: list[int], shards: Iterable[int]) -> UnitNumbers:
@@ -198,27 +163,6 @@ def _units_with_windows(corpus: Corpus, windows: list[int], shards: Iterable[int
     return _units_with_hashes(corpus, shard_lists, len(windows)) if shard_lists else UnitNumbers(_NO_UNITS)
 
 
-def _units_with_trigrams(corpus: Corpus, trigrams: list[int], shards: Sequence[int]) -> UnitNumbers:
-    """Return the units of some shards that hold the first of some trigrams, and others where these leave many."""
-    if not shards:
-        return UnitNumbers(_NO_UNITS)
-    units = _units_with_trigram(corpus, trigrams[0], shards)
-    for trigram in trigrams[1:_MAX_RARE_TRIGRAMS]:
-        # A second look into each shard pays where a scan of what is left takes longer.
-        if len(units) <= MAX_UNPROBED_UNITS:
-            break
-        units = UnitNumbers(intersect_lists(units, [_units_with_trigram(corpus, trigram, shards)], corpus.units))
-    return units
-
-
-def _units_with_trigram(corpus: Corpus, trigram: int, shards: Sequence[int]) -> UnitNumbers:
-    lists = [corpus.shards[shard_index].postings.list_of(trigram) for shard_index in shards]
-    # As in `_posting_list`: lists number units within their shard, and follow one another.
-    units = np.concatenate(lists).astype(np.int64)
-    units += corpus.unit_base[list(shards)].repeat([len(units_of_shard) for units_of_shard in lists])
-    return UnitNumbers(units)
-
-
 def _shards_of(corpus: Corpus, units: UnitNumbers) -> Int64Array:
     """Return the shards of some units, which ascend."""
     bounds = units.searchsorted(corpus.unit_base)
@@ -227,7 +171,7 @@ def _shards_of(corpus: Corpus, units: UnitNumbers) -> Int64Array:
 
 def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> UnitNumbers | None:
     """Return the units that hold all keys of a literal, or None for a literal too short to have keys."""
-    trigrams, windows = literal_keys(text)
+    trigrams, windows = literal_trigrams(text), literal_windows(text)
     if not trigrams:
         return None
     trigram_keys = np.array(trigrams, dtype=np.uint32)
@@ -287,14 +231,10 @@ def _units_with_hashes(corpus: Corpus, shards: Sequence[_ShardLists], count: int
 
 
 def _posting_list(corpus: Corpus, shards: Sequence[_ShardLists], number: int) -> UnitNumbers:
-    """Return the units that hold a window or gram, of all these shards."""
-    return _join_lists(corpus, [(shard_index, items, bounds[number]) for shard_index, items, bounds in shards])
-
-
-def _join_lists(corpus: Corpus, lists: Sequence[_ShardList]) -> UnitNumbers:
-    """Return the units of a list of each of some shards, which ascend."""
+    """Return the units that hold a window or gram, of all these shards, which ascend."""
     units_of_shards, sizes = [], []
-    for _, items, (start, end) in lists:
+    for _, items, bounds in shards:
+        start, end = bounds[number]
         # A key without a list is in many units.
         units_of_shards.append(items.slice(start, end) if start >= 0 else np.arange(end - start, dtype=np.uint16))
         sizes.append(end - start)
@@ -302,7 +242,7 @@ def _join_lists(corpus: Corpus, lists: Sequence[_ShardList]) -> UnitNumbers:
     # A list numbers the units within its shard in uint16; the base makes them units of the corpus. Lists follow one
     # another in shard order, so the result ascends.
     units = np.concatenate(units_of_shards).astype(np.int64)
-    units += corpus.unit_base[[shard_index for shard_index, _, _ in lists]].repeat(sizes)
+    units += corpus.unit_base[[shard_index for shard_index, _, _ in shards]].repeat(sizes)
     return UnitNumbers(units)
 
 
