@@ -388,3 +388,41 @@ def test_an_interface_does_nothing(tmp_path: Path) -> None:
     other = "<?php\nclass Aggregate {\n  public function add($provider) {\n    $provider->boot();\n  }\n}\n"
     engine = engine_for(tmp_path, {"src/BootableServiceProviderInterface.php": source, "src/Aggregate.php": other})
     assert lead_of(engine, "which file boots bootable service providers?").startswith("Most relevant:")
+
+
+def test_a_constant_of_a_test_is_no_default_of_a_field(tmp_path: Path) -> None:
+    """A test's own `numThreads` was stated where the program declares a field of the name without a value."""
+    field = "module kiln;\n\nstruct Options {\n    size_t numThreads;\n    bool list;\n}\n"
+    test = "unittest {\n    enum numThreads = 100;\n    foreach(i; 0 .. numThreads) {}\n}\n"
+    engine = engine_for(tmp_path, {"source/options.d": field, "tests/ut/io.d": test})
+    assert "is set to" not in lead_of(engine, "What does numThreads default to?")
+
+
+def test_the_name_of_a_variable_is_neither_its_default_nor_its_reader(tmp_path: Path) -> None:
+    names = 'pub static KILN_SPACING: &str = "KILN_SPACING";\n'
+    reader = "use crate::vars;\n\nfn spacing(vars: &Vars) -> String {\n    vars.get(vars::KILN_SPACING)\n}\n"
+    engine = engine_for(tmp_path, {"src/vars.rs": names, "src/spacing.rs": reader})
+    assert "is set to" not in lead_of(engine, "What is the default of KILN_SPACING?")
+    assert "in `spacing` (line 4 of `src/spacing.rs`)" in lead_of(engine, "What reads KILN_SPACING?")
+
+
+def test_suggested_extensions_are_not_beside_the_extensions(tmp_path: Path) -> None:
+    manifest = (
+        '{\n  "name": "kiln/kiln",\n  "require": {\n    "php": "^8.0",\n    "kiln/clay": "^1.0"\n  },\n'
+        '  "suggest": {\n    "ext-pcntl": "Burns faster.",\n    "kiln/glaze": "Shines."\n  }\n}\n'
+    )
+    engine = engine_for(tmp_path, {"composer.json": manifest})
+    lead = lead_of(engine, "What does composer.json suggest?")
+    assert lead.startswith("`composer.json` lists 2 dependencies (suggest): `ext-pcntl` and `kiln/glaze`")
+    assert "`kiln/clay`" in lead_of(engine, "What does composer.json depend on?")
+
+
+def test_a_file_of_opam_lists_for_its_own_package_alone(tmp_path: Path) -> None:
+    head = 'opam-version: "2.0"\nsynopsis: "A kiln"\ndepends: [\n'
+    files: Files = {
+        "kiln.opam": head + '  "ocaml" {>= "4.08.0"}\n  "angstrom" {>= "0.14.0"}\n]\n',
+        "kiln-sexp.opam": head + '  "kiln" {= version}\n  "sexplib0"\n]\n',
+    }
+    engine = engine_for(tmp_path, files)
+    assert lead_of(engine, "Does kiln.opam depend on sexplib0?").startswith("No: `kiln.opam` does not list `sexplib0`")
+    assert "`angstrom`" in lead_of(engine, "What does kiln.opam depend on?")

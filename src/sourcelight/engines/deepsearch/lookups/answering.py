@@ -45,7 +45,7 @@ from sourcelight.engines.deepsearch.lookups.comparison import (
 )
 from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, find_value
 from sourcelight.engines.deepsearch.lookups.definitions.blocks import find_keys
-from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, is_of_kind
+from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, is_of_kind, is_renamed
 from sourcelight.engines.deepsearch.lookups.definitions.search import (
     find_definitions,
     split_name,
@@ -86,6 +86,8 @@ _PLAIN_WORD = re.compile(r"[a-z]+")
 _OPEN_LITERAL = re.compile(r" is set to `+ ?[\[{(#]")
 _SET_ONCE = re.compile(r" is set to `+ ?(?![\w.:]+\()(?!.*; other lines of the file set it)")
 """The beginning of a value that isn't made by a call, where no other line of the file sets one."""
+_OF_KEY = re.compile(r"(?i)`(\w+)` is set to `+ ?[\"':]\1[\"']?`")
+"""A constant whose text is its own name, which is the key of a setting and no default of it."""
 _SCOPE = re.compile(r"^[gbtw]:(?=[A-Za-z_]\w*$)")
 _OF_TEMPLATE = re.compile(r" is (?:set to )?`+ ?[\"']?(?:\{\{-? ?[.$\w]*[A-Za-z_][^`]*\}\}|<%=?[^`]*%>)[\"']? ?`+, in ")
 """A value that is filled in when a template is rendered."""
@@ -113,7 +115,8 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             is_default = lookup is not None and lookup.kind == "default"
             owner = lookup.owner if lookup is not None and is_default else ""
             setting = lookup.name if lookup is not None and is_default and not lookup.is_prose else ""
-            described = find_prose_value(work, name, owner, setting)
+            is_of_use = lookup is not None and lookup.kind in _OF_USES
+            described = find_prose_value(work, name, owner, setting) if not is_of_use else None
             # A constant that has a definition isn't the member that is spelled alike: MONTHS isn't `months`.
             if described is not None and finding is not None and not finding.is_negative and name:
                 described = None if _is_of_other_case(described, name) else described
@@ -238,19 +241,11 @@ _OF_OWNERS = frozenset({"constant", "field", "property", "enummember", "key", "p
 """Kinds of what belongs to something else, which no file is about."""
 
 
-def _is_renamed(work: Work, location: DefinitionLocation) -> bool:
-    """Return whether a macro of C gives what a name defines another one: ``#define open z_open``."""
-    lines = work.texts.lines(location.target, location.path)
-    line = lines[location.definition.line - 1] if location.definition.line <= len(lines) else ""
-    name = re.escape(location.definition.name)
-    return re.match(rf"\s*#\s*define\s+{name}\s+(?:\w+{name}|{name}\w+)\s*$", line[:300]) is not None
-
-
 def _is_word_of_prose(lookup: Lookup, work: Work, definitions: Sequence[DefinitionLocation]) -> bool:
     """Return whether a word says what is sought, and what is called so is of another kind: "the color functions"."""
     if lookup.kind != "definition" or not definitions or not lookup.name.islower():
         return False
-    if all(_is_renamed(work, location) for location in definitions):
+    if all(is_renamed(work, location) for location in definitions):
         return True
     if f"`{lookup.name}`" in work.inquiry.question:
         return False
@@ -329,27 +324,27 @@ def _find_default(lookup: Lookup, work: Work) -> Finding | None:  # noqa: PLR091
 
     definitions = find_definitions(work, lookup.name, queries)
     unparsed = [] if definitions else find_definitions(work, lookup.name, queries, unparsed=True)
-    if unparsed:
+    # What a test or an example sets for itself is no default.
+    of_project = [location for location in definitions or unparsed if location.rank.is_of_project]
+    if unparsed and of_project:
         # What replaces an absent value says more than an assignment: `let g:size = get(g:, 'size', 2)`.
         replaced = find_prose_value(work, "", "", lookup.name)
         replaced = None if replaced is not None and _is_of_other_case(replaced, lookup.name) else replaced
-        value = replaced or find_value(work, unparsed, lookup.name, queries)
+        value = replaced or find_value(work, of_project, lookup.name, queries)
         # A variable that other lines set too, or that a call sets, has no default there, unless a Lisp defines it.
-        is_lisp = all(language_of(location.path) in LISPS for location in unparsed)
+        is_lisp = all(language_of(location.path) in LISPS for location in of_project)
         is_set = value is not None and _SET_ONCE.search(value.headline.text) is not None
         # A word alone, and a literal of several parts: one program's registry is no default one.
         is_part = _PLAIN_WORD.fullmatch(lookup.name) and value and _OPEN_LITERAL.search(value.headline.text)
         return value if not is_part and (is_lisp or is_set or replaced is not None) else None
 
-    if definitions and not _PLAIN_WORD.fullmatch(lookup.name):
-        # What a test or an example sets for itself is no default.
-        in_code = [location for location in definitions if location.rank.is_of_project]
-        return find_value(work, in_code, lookup.name, queries) if in_code else None
-    if not definitions and not _PLAIN_WORD.fullmatch(lookup.name):
-        absence = find_absence(work, lookup.name)
-        return absence if absence is not None and not absence.headline.evidence else None
-
-    return None
+    if _PLAIN_WORD.fullmatch(lookup.name) or (unparsed and not of_project):
+        return None
+    if of_project:
+        value = find_value(work, of_project, lookup.name, queries)
+        return value if value is not None and _OF_KEY.match(value.headline.text) is None else None
+    absence = find_absence(work, lookup.name) if not definitions else None
+    return absence if absence is not None and not absence.headline.evidence else None
 
 
 def _find_owned_default(lookup: Lookup, work: Work, queries: list[str]) -> Finding | None:
@@ -399,6 +394,8 @@ _VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"
 _BY_DEFAULT = re.compile(
     r"(?i)\b(?:by default|out of the box|(?:if|when|unless) (?:i|you|we|no|not|nothing|none))\b|\bgets?\W*$"
 )
+_OF_USES = frozenset({"callers", "callees", "bases", "tests", "example", "throws", "imports", "line"})
+"""Kinds of questions that no value answers."""
 _OF_NAMES = frozenset({"default", "value", "configured"})
 _BUILD_WORDS = frozenset({"make", "makefile", "build", "install"})
 _OF_MODULES = frozenset({"module", "modules", "namespace", "package"})

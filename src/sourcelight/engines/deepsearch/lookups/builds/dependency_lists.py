@@ -233,7 +233,8 @@ def _state_list(
     among = ", including" if len(distinct) > _MAX_LISTED else ":"
     groups = sorted({requirement.group for requirement in required if requirement.group})
     of_group = f" ({', '.join(groups[:MAX_NAMED])})" if groups else ""
-    beside = _beside_platform(manifest)
+    # The language is in the list of what is always needed.
+    beside = _beside_platform(manifest) if not group else ""
     of_group += f" beside {beside}" if beside else ""
     count = count_of(len(distinct), "dependency")
 

@@ -30,6 +30,9 @@ from sourcelight.engines.deepsearch.lookups.manifests import (
 _MAY_NAME_OTHERWISE = re.compile(r"(?:^|/)(?:flake\.nix|WORKSPACE|stack\.yaml|dub\.sdl|Brewfile)$")
 """Manifests of formats that name packages in their own way."""
 
+_LITERAL_NAMES = re.compile(r"\.opam$|(?:^|/)(?:dune-project|project\.clj|deps\.edn|rebar\.config)$")
+"""Manifests that are data, where each package has its whole name."""
+
 
 def find_unlisted(
     work: Work,
@@ -49,6 +52,8 @@ def find_unlisted(
     same = [match for match, alike in related if alike is Likeness.SAME_LETTERS]
     if same or (related and question.asks != "version"):
         return _state_related(work, question.name, same or [match for match, _ in related], query)
+    # Where names are written as they are, a manifest without the name lists no such package, even if not read whole.
+    read = read or [manifest.path for manifest in manifests if _LITERAL_NAMES.search(manifest.path) is not None]
     # Manifests of tests and examples alone say nothing of the project.
     if all(not manifest.rank.is_of_project for manifest in manifests if manifest.path in read):
         return None
@@ -103,7 +108,7 @@ def _no_dependency(
     mentioning = _manifests_with_word(rows, tail)
     if is_selected:
         # A manifest above may list it for all packages below; one of a sibling package says nothing of this one.
-        mentioning = {path for path in mentioning if any(is_above(path, manifest) for manifest in read)}
+        mentioning = {path for path in mentioning if any(_lists_for(path, manifest) for manifest in read)}
 
     unread = [row for row in unread_manifests(work) if _MAY_NAME_OTHERWISE.search(row["path"]) is not None]
     if work.notes or unread or mentioning:
@@ -120,6 +125,11 @@ def _no_dependency(
     finding = Finding(Statement(text), "dependency", queries=[query, join_queries(searches)], is_negative=True)
     _add_other_lines(work, finding, rows, tail)
     return finding
+
+
+def _lists_for(path: str, manifest: str) -> bool:
+    """Return whether a manifest may list for another one: each file of opam is of a package of its own."""
+    return path == manifest or (is_above(path, manifest) and not path.endswith(".opam"))
 
 
 def _manifests_with_word(rows: Sequence[Mapping[str, Any]], word: str) -> set[str]:

@@ -141,3 +141,11 @@ def is_of_function(texts: FileTexts, location: DefinitionLocation) -> bool:
     owner = re.split(r"\.|::|->|#", location.definition.container)[-1]
     around = texts.definitions_around(location.target, location.path, location.definition.line)
     return any(item.name == owner and item.kind in FUNCTION_KINDS for item in around)
+
+
+def is_renamed(work: Work, location: DefinitionLocation) -> bool:
+    """Return whether a macro of C gives what a name defines another one: ``#define open z_open``."""
+    lines = work.texts.lines(location.target, location.path)
+    line = lines[location.definition.line - 1] if location.definition.line <= len(lines) else ""
+    name = re.escape(location.definition.name)
+    return re.match(rf"\s*#\s*define\s+{name}\s+(?:\w+{name}|{name}\w+)\s*$", line[:300]) is not None

@@ -195,7 +195,7 @@ def _is_asked(question: ValueQuestion, item: BindingMatch, name: str, text: str)
     if asked_name and binding.name.lstrip("@$").casefold() != asked_name.casefold():
         return False
 
-    is_own_key = not item.is_named and is_key(binding.name, binding.value)
+    is_own_key = (question.is_default or not item.is_named) and is_key(binding.name, binding.value)
     if is_own_key or not _is_of_asked_kind(question, binding.name, binding.value, text, is_named=item.is_named):
         return False
 

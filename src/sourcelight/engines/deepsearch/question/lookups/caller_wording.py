@@ -42,7 +42,8 @@ _CALLING = r"(?:calls?|invokes?|(?:is|are) (?:calling|invoking))"
 _USING = (
     r"(?:uses?|(?:(?:is|are) )?using|references?|refers? to|depends? on|relies on|rely on|mentions?|instantiates?"
     r"|creates?|constructs?|calls?(?: into)?|(?:(?:is|are) )?calling|invokes?|makes? use of|making use of|triggers?"
-    r"|touches|goes through|pulls in|includes?|renders?|needs?)"
+    r"|touches|goes through|pulls in|includes?|renders?|needs?|reads?|consumes?|accesses|handles?|emits?|dispatches"
+    r"|registers?)"
 )
 _CALLED = r"(?:called|invoked)"
 _USED = (

@@ -82,7 +82,10 @@ _DEPENDENCY_TEXTS = (
     ),
     rf"(?:which|what) {_PACKAGES} (?:does|do) (?:it )?(?P<name>depend) (?:up)?on",
     rf"(?:which|what) {_PACKAGES} (?:does|do|is|are) (?:it )?(?P<name>require|need|use)d?(?: by)?",
-    rf"(?:which|what) {_PACKAGES} (?:does|do|is|are) (?:it )?(?P<owner>suggest)(?:ed)?(?: by)?(?P<name>)",
+    (
+        rf"(?:what|(?:which|what) {_PACKAGES}) (?:does|do|is|are) (?:it |(?P<of>{_NAMED_OWNER}) )?"
+        "(?P<owner>suggest)(?:ed)?(?: by)?(?P<name>)"
+    ),
     (
         rf"(?:what are|which are|list|show) (?:me )?(?:all )?{_THE}(?:direct |runtime )?"
         r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)(?:elopment)?[\s-]+)?(?P<name>dependencies)"

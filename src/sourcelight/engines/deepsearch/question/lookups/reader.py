@@ -343,6 +343,8 @@ def _make(kind: str, match: re.Match[str]) -> Lookup | None:  # noqa: PLR0911 - 
         # A name in quotation marks without an ending is a package: "does `dns-cli` depend on X".
         if name and (_MANIFEST.search(path) is not None or re.search(r"\.\w{1,10}$", path) is None):
             return None
+        if not name and _MANIFEST.search(path) is not None:
+            return Lookup("dependencies", path)
         if not name and "/" not in path and "." not in path:
             # What is called like no file may be a package.
             is_package = re.search(r"\bdepend (?:up)?on$", match[0], re.IGNORECASE) is not None
