@@ -91,3 +91,24 @@ def test_a_limit_counts_the_time_of_one_thread_alone() -> None:
         assert not cancellation.stopped, "searches are not cut short"
     cancellation.check()
     assert issubclass(WorkLimitReached, Cancelled), "no handler of errors may take it for a failed look-up"
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("mill.py", "class Mill{0}(Base):\n    def grind(self, grain_limit={0}):\n        return open_gate({0})\n\n"),
+        ("mill.jl", "function grind{0}(x; grain_limit={0})\n    open_gate({0})\nend\n\n"),
+        ("mill.sh", "grind{0}() {{\n  open_gate {0}\n}}\n\n"),
+    ],
+)
+def test_a_file_of_a_thousand_definitions_takes_seconds(
+    tmp_path_factory: pytest.TempPathFactory, path: str, part: str
+) -> None:
+    """For each call, all definitions of its file were read, and all of its lines: 10,000 took hours."""
+    code = "".join(part.format(index) for index in range(1_000))
+    for engine in engine_with(tmp_path_factory, "mill", {path: code}):
+        for question in ("What calls open_gate?", "What is the default of grain_limit?"):
+            start_s = time.process_time()
+            answer = ask(engine, question)
+            assert time.process_time() - start_s < 5, question
+            assert "cut_short" not in answer.finished.stats

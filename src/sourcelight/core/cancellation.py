@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from sourcelight.core.errors import Cancelled
@@ -24,6 +25,24 @@ AMPLE_S = 30.0
 
 class WorkLimitReached(Cancelled):
     """Raised by `Cancellation.check` when a thread has used the processor time that it was given."""
+
+
+@dataclass(slots=True)
+class _WorkLimit:
+    """The processor time at which a thread is to stop."""
+
+    thread: int
+    limit_s: float
+    next_look_s: float = 0.0
+
+    def is_reached(self) -> bool:
+        # Until as much time has passed as is left, it can't be used up. The clock of a thread is a call of the system.
+        if self.thread != threading.get_ident() or time.monotonic() < self.next_look_s:
+            return False
+
+        remaining_s = self.limit_s - time.thread_time()
+        self.next_look_s = time.monotonic() + max(remaining_s, 0.0)
+        return remaining_s <= 0
 
 
 class Cancellation:
@@ -43,7 +62,7 @@ class Cancellation:
     def __init__(self, timeout_s: float | None = None) -> None:
         self._event = threading.Event()
         self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        self._work: tuple[int, float] | None = None
+        self._work: _WorkLimit | None = None
         self.unsent_repositories: set[str] = set()
 
     def limit(self, timeout_s: float | None) -> None:
@@ -61,7 +80,7 @@ class Cancellation:
         and a busy machine don't count.
         """
         before = self._work
-        self._work = threading.get_ident(), time.thread_time() + work_s
+        self._work = _WorkLimit(threading.get_ident(), time.thread_time() + work_s)
         try:
             yield
         finally:
@@ -98,8 +117,7 @@ class Cancellation:
         """
         if self._event.is_set():
             raise Cancelled("stopped on request")
-        work = self._work
-        if work is not None and work[0] == threading.get_ident() and time.thread_time() >= work[1]:
+        if self._work is not None and self._work.is_reached():
             raise WorkLimitReached("the processor time is used up")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -95,21 +95,38 @@ class FileDefinitions:
 
     def definitions(self, data: bytes | None = None) -> Iterator[Definition]:
         """Yield the definitions one by one; with the file's text they have columns."""
-        for name, container, row in zip(self.names, self.containers, self.rows.tolist(), strict=True):
-            offset, line, begin_line, end_line, parent, kind, flags = row
-            column = -1 if data is None else offset - (data.rfind(b"\n", 0, offset) + 1)
-            yield Definition(
-                name=name.decode(errors="replace"),
-                kind=KINDS[kind],
-                container=container.decode(errors="replace"),
-                offset=offset,
-                line=line,
-                begin_line=begin_line,
-                end_line=end_line,
-                parent=parent - 1,
-                declaration=bool(flags & DECLARATION),
-                column=column,
-            )
+        rows = zip(self.names, self.containers, self.rows.tolist(), strict=True)
+        return (_definition(name, container, row, data) for name, container, row in rows)
+
+    def named_on(self, line: int) -> list[Definition]:
+        """Return the definitions whose name is on a line."""
+        return self._rows_where(self.rows[:, COLUMNS.index("line")] == line)
+
+    def around(self, line: int) -> list[Definition]:
+        """Return the definitions that a line is within."""
+        starts, ends = (self.rows[:, COLUMNS.index(column)] for column in ("begin_line", "end_line"))
+        return self._rows_where((starts <= line) & (ends >= line))
+
+    def _rows_where(self, mask: NDArray[np.bool_]) -> list[Definition]:
+        numbers = np.flatnonzero(mask).tolist()
+        return [_definition(self.names[n], self.containers[n], self.rows[n].tolist(), None) for n in numbers]
+
+
+def _definition(name: bytes, container: bytes, row: Sequence[int], data: bytes | None) -> Definition:
+    offset, line, begin_line, end_line, parent, kind, flags = row
+    column = -1 if data is None else offset - (data.rfind(b"\n", 0, offset) + 1)
+    return Definition(
+        name=name.decode(errors="replace"),
+        kind=KINDS[kind],
+        container=container.decode(errors="replace"),
+        offset=offset,
+        line=line,
+        begin_line=begin_line,
+        end_line=end_line,
+        parent=parent - 1,
+        declaration=bool(flags & DECLARATION),
+        column=column,
+    )
 
 
 def text_definitions(language: str, data: bytes, *, max_seconds: float = MAX_SECONDS) -> FileDefinitions:

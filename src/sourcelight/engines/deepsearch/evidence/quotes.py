@@ -14,6 +14,7 @@ from sourcelight.core.cells.json_lines import source_lines
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, run_step
+from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition, FileDefinitions, text_definitions
@@ -54,7 +55,9 @@ class FileTexts:
 
     context: ToolContext
     _lines_by_file: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
+    _indexed_by_file: dict[tuple[str, str, str], FileDefinitions | None] = field(default_factory=dict)
     _definitions_by_file: dict[tuple[str, str, str], FileDefinitions] = field(default_factory=dict)
+    _code_by_file: dict[tuple[str, str, str, str], list[tuple[int, str]]] = field(default_factory=dict)
 
     @property
     def engine(self) -> LocalEngine:
@@ -78,13 +81,29 @@ class FileTexts:
             return remote_lines
         return lines_of(path, self.engine.read_file(target, path, self.context.cancellation) or b"")
 
+    def code_lines(self, target: Target, path: str, language: str) -> list[tuple[int, str]]:
+        """Return a file's lines of code with their numbers, as `lines_of_code`."""
+        lines = self.lines(target, path)
+        key = target.repository.key, target.commit, path, language
+        code = self._code_by_file.get(key)
+        if code is None:
+            code = self._code_by_file[key] = list(lines_of_code(lines, language))
+        return code
+
+    def indexed_definitions(self, target: Target, path: str) -> FileDefinitions | None:
+        """Return a file's definitions in the index; None if it hasn't parsed the file."""
+        self.context.cancellation.check()
+        key = target.repository.key, target.commit, path
+        if key not in self._indexed_by_file:
+            self._indexed_by_file[key] = self.engine.store.definitions_of(target, path)
+        return self._indexed_by_file[key]
+
     def definitions(self, target: Target, path: str) -> FileDefinitions | None:
         """Return a file's definitions, parsed now if the index has none; None for a notebook that it hasn't parsed.
 
         The lines of the definitions refer to `lines`; offsets may differ from the file's.
         """
-        self.context.cancellation.check()
-        indexed = self.engine.store.definitions_of(target, path)
+        indexed = self.indexed_definitions(target, path)
         if indexed is not None or is_jupyter(path):
             return indexed
 
@@ -102,7 +121,8 @@ class FileTexts:
 
     def definitions_around(self, target: Target, path: str, line: int) -> list[Definition]:
         """Return the definitions around a line (from 1), the smallest first."""
-        around = [item for item in self.iter_definitions(target, path) if item.begin_line <= line <= item.end_line]
+        parsed = self.definitions(target, path)
+        around = [] if parsed is None else parsed.around(line)
         return sorted(around, key=lambda item: item.end_line - item.begin_line)
 
     def evidence(self, target: Target, path: str, start: int, end: int, role: str, score: float = 0.0,

@@ -33,7 +33,6 @@ from sourcelight.engines.deepsearch.question.file_kinds import ANY_FOLDER
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
 from sourcelight.engines.deepsearch.requests import ResearchEvent
-from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 
 
 def make_queries(work: Work, text: str, *, languages: bool = True) -> list[str]:
@@ -395,7 +394,7 @@ def rows_of_code(work: Work, rows: Sequence[dict[str, Any]], language: str = "")
         file = row["repository"], row["path"]
         target, file_language = work.inquiry.pins.of(row["repository"]), language or language_of(row["path"])
         if target is not None and file_language and file not in numbers:
-            lines = lines_of_code(work.texts.lines(target, row["path"]), file_language)
+            lines = work.texts.code_lines(target, row["path"], file_language)
             numbers[file] = frozenset(number for number, _ in lines)
         if not file_language or row["line_number"] in numbers.get(file, ()):
             code_rows.append(row)

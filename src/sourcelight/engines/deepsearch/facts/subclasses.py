@@ -187,7 +187,7 @@ def _mention_filled_heads(rows: Sequence[dict[str, Any]]) -> str:
 def _is_definition(texts: FileTexts, target: Target, row: Mapping[str, Any], name: str) -> bool:
     """Return whether a header is code: the index has it, or it is outside of comments and long strings."""
     number, path = row["line_number"], row["path"]
-    definitions = texts.engine.store.definitions_of(target, path)
+    definitions = texts.indexed_definitions(target, path)
     is_known = any(
         definition.name == name and definition.begin_line <= number <= definition.end_line
         for definition in (definitions.definitions() if definitions is not None else ())

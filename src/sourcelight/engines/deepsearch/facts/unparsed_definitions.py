@@ -23,7 +23,7 @@ from sourcelight.engines.deepsearch.source.comment_marks import WITHOUT_LONG_TEX
 from sourcelight.engines.deepsearch.source.definition_forms import NAMED_FORMS, NO_TYPE, SAME_FORMS
 from sourcelight.engines.deepsearch.source.function_heads import HEAD_FORMS, WITH_METHODS, function_of, head_at
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
-from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, LISPS, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import LISP_METADATA, LISPS
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
@@ -286,7 +286,7 @@ def holder_by_form(work: Work, row: Mapping[str, Any]) -> str:
     if target is None or language not in UNPARSED_LANGUAGES:
         return ""
 
-    lines = list(lines_of_code(work.texts.lines(target, row["path"]), language))
+    lines = work.texts.code_lines(target, row["path"], language)
     return enclosing_function(lines, row["line_number"], language)
 
 
@@ -299,7 +299,7 @@ def is_parsed(texts: FileTexts, target: Target, path: str) -> bool:
     is_of_grammar = language_of(path) in LANGUAGES and language_at(texts, target, path) in LANGUAGES
     if not is_of_grammar and not in_cells:
         return False
-    definitions = texts.engine.store.definitions_of(target, path)
+    definitions = texts.indexed_definitions(target, path)
     return definitions is not None and not definitions.incomplete and bool(len(definitions) or not in_cells)
 
 
@@ -446,7 +446,7 @@ def find_unparsed(work: Work, name: str, *, parsed: bool = False) -> Iterator[tu
             continue
 
         if key not in code_numbers:
-            code_numbers[key] = {number for number, _ in lines_of_code(lines, language)}
+            code_numbers[key] = {number for number, _ in texts.code_lines(target, row["path"], language)}
         if row["line_number"] not in code_numbers[key]:
             continue
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -139,9 +140,9 @@ def _read_imports(work: Work, paths: PathNames, path: str) -> _FileImports | Non
     if language in C_FAMILY or language.startswith("Objective-C"):
         # Lines of the preprocessor look like comments of other languages.
         text = re.sub(r"/\*.*?(?:\*/|\Z)", _blank, "\n".join(work.texts.lines(target, file_path)), flags=re.DOTALL)
-        lines = list(enumerate(text.split("\n"), 1))
+        lines: Sequence[tuple[int, str]] = list(enumerate(text.split("\n"), 1))
     else:
-        lines = list(code_lines(work, target.repository.name, file_path))
+        lines = code_lines(work, target.repository.name, file_path)
 
     modules = imports_in([(number, line.removeprefix("\ufeff")) for number, line in lines], language)
     return None if modules is None else _FileImports(target, file_path, language, modules)

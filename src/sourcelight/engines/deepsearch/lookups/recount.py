@@ -22,7 +22,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import (
 )
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.deepsearch.source.class_heads import ClassHead, read_class_heads, without_brackets
-from sourcelight.engines.deepsearch.source.line_kinds import IMPORT, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import IMPORT
 from sourcelight.engines.symbols.file_definitions import has_errors
 from sourcelight.engines.symbols.grammars import LANGUAGES
 
@@ -69,14 +69,10 @@ def files_of(work: Work, languages: Collection[str] = ()) -> list[tuple[str, str
     return first_files if len(first_files) <= MAX_FILES else None
 
 
-def code_lines(work: Work, repository: str, path: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file, from 1, without comments and multi-line strings."""
+def code_lines(work: Work, repository: str, path: str) -> Sequence[tuple[int, str]]:
+    """Return the lines of a file, from 1, without comments and multi-line strings."""
     target = work.inquiry.pins.of(repository)
-    return (
-        iter(())
-        if target is None
-        else lines_of_code(work.texts.lines(target, path), language_at(work.texts, target, path))
-    )
+    return () if target is None else work.texts.code_lines(target, path, language_at(work.texts, target, path))
 
 
 def calls_by_text(name: str, rows: Sequence[dict[str, Any]], quoted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -206,7 +202,7 @@ def has_unparsed_part(work: Work) -> bool:
     byte_count = 0
     for repository, path in files:
         target = work.inquiry.pins.of(repository)
-        definitions = None if target is None else work.texts.engine.store.definitions_of(target, path)
+        definitions = None if target is None else work.texts.indexed_definitions(target, path)
         if definitions is not None and definitions.incomplete:
             return True
         if target is None:

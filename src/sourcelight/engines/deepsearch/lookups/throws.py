@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from sourcelight.core.markup import code, count_of, join_words
-from sourcelight.core.markup.highlighting import line_tokens
+from sourcelight.core.markup.highlighting import Token, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement
 from sourcelight.engines.deepsearch.facts.model import Work
@@ -29,6 +29,8 @@ from sourcelight.engines.deepsearch.source.literals import TEXT
 _KEYWORD = r"(?:throw|raise|rethrow|THROW)"
 _RAISING = (".py", ".pyi", ".rb", ".ex", ".exs", ".ml", ".mli")
 
+_TokensByFile: TypeAlias = dict[tuple[str, str], list[list[Token]]]
+
 
 def find_throws(work: Work, name: str) -> Finding | None:
     """Return the lines of code that throw or raise an exception; None if none does by its name."""
@@ -42,14 +44,15 @@ def find_throws(work: Work, name: str) -> Finding | None:
 
     exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
     pattern = re.compile(rf"\b{_KEYWORD}\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}")
-    throwing = [row for row in rows if _throws(work, row, pattern)]
+    tokens: _TokensByFile = {}
+    throwing = [row for row in rows if _throws(work, row, pattern, tokens)]
 
     # What is left out belongs into the sentence, or its number is another one than a reader counts.
-    scope = "outside of tests and examples " if any(_throws(work, row, pattern) for row in other_rows) else ""
+    scope = "outside of tests and examples " if any(_throws(work, row, pattern, tokens) for row in other_rows) else ""
     # What only tests and examples throw is an answer, too, if the sentence says so.
     if not throwing:
         scope, rows = "in tests and examples ", other_rows
-        throwing = [row for row in rows if _throws(work, row, pattern)]
+        throwing = [row for row in rows if _throws(work, row, pattern, tokens)]
 
     if not throwing:
         return None
@@ -99,7 +102,7 @@ def _state_throws(work: Work, name: str, rows: list[dict[str, Any]], scope: str)
     return finding
 
 
-def _throws(work: Work, row: Mapping[str, Any], pattern: re.Pattern[str]) -> bool:
+def _throws(work: Work, row: Mapping[str, Any], pattern: re.Pattern[str], tokens: _TokensByFile) -> bool:
     """Return whether `pattern` finds that a line throws or raises something, which is no argument and in no text.
 
     The keyword may be on a line above: ``raise (``, ``throw new``, ``throw x ?``.
@@ -113,15 +116,16 @@ def _throws(work: Work, row: Mapping[str, Any], pattern: re.Pattern[str]) -> boo
         blanked = TEXT.sub('""', line)
         before = f"{before} {blanked}" if re.search(r"(?:\b(?:throw|raise|new)|[(?:,])$", blanked) is not None else ""
 
-    line = _blank_comments(lines, number, row["path"]) if lines else row["line"]
+    key = row["repository"], row["path"]
+    if key not in tokens:
+        tokens[key] = line_tokens(lines, row["path"].rpartition(".")[2])
+    line = _blank_comments(lines[number - 1], tokens[key][number - 1]) if lines else row["line"]
     text = f"{before} {TEXT.sub(chr(34) * 2, line.strip())}"
     return pattern.search(text) is not None and pattern.search(before) is None
 
 
-def _blank_comments(lines: list[str], number: int, path: str) -> str:
+def _blank_comments(line: str, tokens: Sequence[Token]) -> str:
     """Return a line without its comments and its parts of texts over several lines, such as docstrings."""
-    line = lines[number - 1]
-    tokens = line_tokens(lines, path.rpartition(".")[2])[number - 1]
     for start, end, kind in tokens:
         if kind in {"c", "s"}:
             line = f"{line[:start]}{' ' * (end - start)}{line[end:]}"

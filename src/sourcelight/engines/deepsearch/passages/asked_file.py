@@ -83,7 +83,7 @@ class AskedFile:
     def of(cls, texts: FileTexts, target: Target, path: str, kind: str, score: float) -> AskedFile:
         """Read a file."""
         lines = texts.lines(target, path)[:MAX_LINES]
-        parsed = texts.engine.store.definitions_of(target, path)
+        parsed = texts.indexed_definitions(target, path)
         definitions = list(parsed.definitions())[:_MAX_DEFINITIONS] if parsed is not None else []
         within = [definition for definition in definitions if definition.line <= len(lines)]
         return cls(target, path, lines, within, kind, score)

@@ -176,7 +176,7 @@ def _file_key(target: Target, path: str) -> _FileKey:
 
 
 def _read_definitions(texts: FileTexts, target: Target, path: str) -> Sequence[Definition]:
-    indexed = texts.engine.store.definitions_of(target, path)
+    indexed = texts.indexed_definitions(target, path)
     if indexed is None:
         return ()
     return [definition for definition in indexed.definitions() if definition.kind in _KINDS][:_MAX_DEFINITIONS]

@@ -326,7 +326,7 @@ def _name_caller(work: Work, row: dict[str, Any]) -> None:
     if row["caller"] and row["caller"] not in KEYWORDS:
         return
 
-    lines = list(recount.code_lines(work, repository, path))
+    lines = recount.code_lines(work, repository, path)
     row["caller"] = enclosing_function(lines, row["line_number"], language)
 
 

@@ -123,7 +123,7 @@ class _CallLine:
 def _calls_by_form(work: Work, name: str, rows: Sequence[Mapping[str, Any]], has_form: LineForm) -> list[_CallLine]:
     """Return the lines that have the form of a call of a name, outside of comments, imports and definitions."""
     calls = []
-    code_by_file: dict[tuple[str, str], dict[int, str]] = {}
+    code_by_file: dict[tuple[str, str], tuple[dict[int, str], Sequence[tuple[int, str]]]] = {}
     for row in rows:
         key, number = (row["repository"], row["path"]), row["line_number"]
         language = language_in(work, *key)
@@ -134,17 +134,18 @@ def _calls_by_form(work: Work, name: str, rows: Sequence[Mapping[str, Any]], has
             continue
 
         if key not in code_by_file:
-            code_by_file[key] = dict(recount.code_lines(work, *key))
+            lines = recount.code_lines(work, *key)
+            code_by_file[key] = dict(lines), lines
+        text_by_number, lines = code_by_file[key]
 
         target = work.inquiry.pins.of(row["repository"])
         # Another definition of the name looks like a call where no keyword precedes it.
         is_definition = target is not None and definition_at(work.texts, target, row["path"], name, number) is not None
-        if is_definition or number not in code_by_file[key]:
+        if is_definition or number not in text_by_number:
             continue
 
-        if _is_constructor(code_by_file[key], number, name, language):
+        if _is_constructor(text_by_number, number, name, language):
             continue
-        lines = list(code_by_file[key].items())
         if _EXPORTS.match(top_line(lines, number, language)) is not None:
             continue
 

@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.facts.searches import make_queries, run_searches
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation
-from sourcelight.engines.deepsearch.source.line_kinds import indent_width, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import indent_width
 from sourcelight.engines.deepsearch.source.values import parameters_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
@@ -111,7 +111,7 @@ def find_field_line(texts: FileTexts, owner: DefinitionLocation, name: str) -> D
     """
     language = language_of(owner.path) or ""
     form = re.compile(FIELD_FORMS[language].format(name=re.escape(name)))
-    code_lines = list(lines_of_code(texts.lines(owner.target, owner.path), language))
+    code_lines = texts.code_lines(owner.target, owner.path, language)
     numbers = [
         number
         for index, (number, line) in enumerate(code_lines)

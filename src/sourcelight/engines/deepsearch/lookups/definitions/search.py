@@ -39,7 +39,6 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
 )
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.source.functions import types_around
-from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.search import Target
 from sourcelight.engines.symbols.definition_parser import Definition
 from sourcelight.engines.symbols.grammars import LANGUAGES
@@ -157,7 +156,7 @@ def _find_unparsed_members(work: Work, name: str) -> Iterator[tuple[Target, str,
         lines, language = texts.lines(target, path), language_of(path) or ""
         if language == "Perl" and not _is_in_package(lines[: first.line], name):
             continue
-        code_lines = list(lines_of_code(lines, language))
+        code_lines = texts.code_lines(target, path, language)
         overloads = _other_lines(texts, DefinitionLocation(target, path, first))
         for definition in (first, *(overload.definition for overload in overloads)):
             if _type_around(code_lines, definition.line, language) == container:
@@ -218,8 +217,8 @@ def _is_within(container: str, owner: str, path: str) -> bool:
 
 def definition_at(texts: FileTexts, target: Target, path: str, name: str, line: int) -> Definition | None:
     """Return the definition of a name on a line."""
-    definitions = texts.iter_definitions(target, path)
-    return next((item for item in definitions if item.name == name and item.line == line), None)
+    parsed = texts.definitions(target, path)
+    return None if parsed is None else next((item for item in parsed.named_on(line) if item.name == name), None)
 
 
 def with_overloads(texts: FileTexts, locations: Sequence[DefinitionLocation]) -> list[DefinitionLocation]:
@@ -279,7 +278,7 @@ def _other_lines(texts: FileTexts, location: DefinitionLocation) -> list[Definit
     if definition.container:
         # Another type may have a member of the name.
         file_language = language_of(location.path) or ""
-        code_lines = list(lines_of_code(lines, file_language))
+        code_lines = texts.code_lines(location.target, location.path, file_language)
         numbers = [
             number for number in numbers if _type_around(code_lines, number, file_language) == definition.container
         ]

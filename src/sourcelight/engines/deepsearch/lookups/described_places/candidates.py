@@ -192,9 +192,7 @@ def _read_unparsed(
             if kind is None or not is_of_noun(kind, noun) or not isinstance(number, int):
                 continue
             if _key(row) not in code_numbers:
-                code_numbers[_key(row)] = {
-                    number for number, _ in lines_of_code(work.texts.lines(target, path), language)
-                }
+                code_numbers[_key(row)] = {number for number, _ in work.texts.code_lines(target, path, language)}
             if number in code_numbers[_key(row)]:
                 seen.add((*_key(row), name))
                 definition = Definition(name, kind, "", 0, number, number, number, column=line.find(name))

@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import NO_CODE, l
 from sourcelight.engines.deepsearch.lookups.definitions.location import ValueCandidate
 from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, words_in_name
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
-from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT, lines_of_code
+from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
 from sourcelight.engines.deepsearch.source.literals import TEXT, without_texts
 from sourcelight.engines.search import Target
 
@@ -154,7 +154,7 @@ def _is_code(texts: FileTexts, target: Target, path: str, number: int) -> bool:
         return False
     if any(text.start() < match.start() < text.end() for text in TEXT.finditer(line)):
         return False
-    return any(index == number for index, _ in lines_of_code(lines, language_at(texts, target, path)))
+    return any(index == number for index, _ in texts.code_lines(target, path, language_at(texts, target, path)))
 
 
 _DATA = frozenset({"YAML", "JSON", "JSON with Comments", "TOML", "INI", "XML"})

@@ -7,6 +7,7 @@ texts are no part of the lines. The mark rules walk upwards and count the bodies
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ class CodePosition:
     Attributes
     ----------
     lines
-        The lines of code with their numbers, from 1, without comments and texts of several lines.
+        The lines of code with their numbers, from 1 and in order, without comments and texts of several lines.
     number
         The line, from 1. It may be missing among `lines`.
     """
@@ -37,8 +38,8 @@ class CodePosition:
     @property
     def numbered_above(self) -> list[tuple[int, str]]:
         """The lines down to this one, as far up as its function may begin, with their numbers."""
-        first = self.number - _MAX_FUNCTION_LINES + 1
-        return [(number, line) for number, line in self.lines if first <= number <= self.number]
+        first = bisect_left(self.lines, (self.number - _MAX_FUNCTION_LINES + 1,))
+        return list(self.lines[first : bisect_left(self.lines, (self.number + 1,))])
 
     @property
     def above(self) -> list[str]:
@@ -48,8 +49,9 @@ class CodePosition:
     @property
     def below(self) -> list[str]:
         """The lines behind this one, as far down as its function may end."""
-        end = self.number + _MAX_FUNCTION_LINES
-        return [line for number, line in self.lines if self.number < number < end]
+        start = bisect_left(self.lines, (self.number + 1,))
+        end = bisect_left(self.lines, (self.number + _MAX_FUNCTION_LINES,))
+        return [line for _, line in self.lines[start:end]]
 
 
 def lines_around(above: Sequence[str]) -> list[str]:
