@@ -426,3 +426,55 @@ def test_a_file_of_opam_lists_for_its_own_package_alone(tmp_path: Path) -> None:
     engine = engine_for(tmp_path, files)
     assert lead_of(engine, "Does kiln.opam depend on sexplib0?").startswith("No: `kiln.opam` does not list `sexplib0`")
     assert "`angstrom`" in lead_of(engine, "What does kiln.opam depend on?")
+
+
+def test_a_directory_called_as_its_repository_is_counted(tmp_path: Path) -> None:
+    """In karax, "how many .nim files are in karax/" was answered with those of the whole repository."""
+    files: Files = {"kiln/fire.py": "x = 1\n", "kiln/clay.py": "x = 1\n", "tests/fire.py": "x = 1\n"}
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    repo.commit(files, "Add")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    for question in ("How many Python files are in kiln/?", "How many Python files are in the kiln folder?"):
+        assert lead_of(engine, question).startswith("**2** Python files in `kiln/`")
+    both = lead_of(engine, "How many Python files are in kiln?")
+    assert both.startswith("**3** Python files in the repository `kiln`, **2** of them in `kiln/`")
+    assert "of them" not in lead_of(engine, "How many Python files are in kiln/?")
+
+
+def test_a_verb_where_a_name_stands_is_a_name(tmp_path: Path) -> None:
+    """In friendly_id, the `allow_nil` of a setting was said to be that of `find`, with "every word … was applied"."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    repo.commit({"config.rb": "allow_nil = true\n"}, "Add a setting", author="Ada <ada@example.org>")
+    finder = {"finder.rb": "def find(id, allow_nil: false)\nend\n"}
+    repo.commit(finder, "Let find give nil", author="Ben <ben@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    for question in ("Who added the allow_nil option of find?", "who added allow_nil to find?"):
+        assert not lead_of(engine, question).startswith("A line with")
+    assert lead_of(engine, "Who added allow_nil to find_out?").startswith("This can't")
+    assert lead_of(engine, "Who added `allow_nil`?").startswith("A line with `allow_nil` was first added by Ada")
+
+
+def test_a_benchmark_introduces_nothing(tmp_path: Path) -> None:
+    """In immer, a function was said to be added with a benchmark that called it before there was one."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    bench = {"perf-testing/fire.mjs": "kiln.fireEvenly(1)\n"}
+    repo.commit(bench, "Measure another branch", author="Ada <ada@example.org>")
+    code = {"src/kiln.js": "export function fireEvenly(x) {\n}\n", "test/kiln.test.js": "fireEvenly(1)\n"}
+    repo.commit(code, "Fire evenly", author="Ben <ben@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    sentence = lead_of(engine, "When was fireEvenly added?")
+    assert sentence.startswith(
+        "A line with `fireEvenly` was first added outside of tests, benchmarks, examples and documents by Ben"
+    )
+    assert "in `src/kiln.js`" in sentence
+    assert "by Ada" in lead_of(engine, "Who first used fireEvenly?")
+
+
+def test_a_version_is_a_value_that_a_name_is_changed_to(tmp_path: Path) -> None:
+    """A name that was changed to `v2.1.0` was said not to be understood."""
+    repo = RepositoryBuilder(tmp_path / "kiln")
+    repo.commit({"vars.yml": 'kiln_version: "v2.0.0"\n'}, "Add", author="Ada <ada@example.org>")
+    repo.commit({"vars.yml": 'kiln_version: "v2.1.0"\n'}, "Bump", author="Ben <ben@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    for question in ("When was kiln_version changed to v2.1.0?", "What commit set kiln_version to v2.1.0?"):
+        assert lead_of(engine, question).startswith("A line with `kiln_version` set to `v2.1.0` was first added by Ben")

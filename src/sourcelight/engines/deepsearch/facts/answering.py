@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
-from sourcelight.core.markup import code, singular
+from sourcelight.core.markup import code, join_words, singular
 from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
@@ -110,11 +110,45 @@ def find_facts(  # noqa: PLR0911 - one for each form of question
     if fact is not None:
         fact.notes += paths.notes
         _apply_group(work, fact)
+        _add_folder_of_repository(work, fact)
         sentence = fact.subject if fact.number is None else f"**{fact.number:,}** {fact.subject}"
         if claim_of(sentence, ("count", "commit")) is None:
             return work.request, None
 
     return work.request, fact
+
+
+def name_folder_of_repository(inquiry: ResearchRequest, *, is_bare: bool = False) -> ResearchRequest:
+    """Return a question with a directory that is called as its repository: `mill/` of "in mill/" and "the mill folder".
+
+    The name is scope, as that of a repository. Without the directory, that is all it can mean. With `is_bare`, "in
+    mill" at the end of a question is read so, and what says itself that it is a directory isn't.
+    """
+    parts = inquiry.scope.parts
+    if len(parts) != 1 or parts[0].kind != "repository" or len(parts[0].values) != 1:
+        return inquiry
+    name = parts[0].source_text
+    form = rf"(?P<in>\b(?:in|inside|under|within|below) ){re.escape(name)}(?=[ ?.!]*$)"
+    if not is_bare:
+        form = rf"(?P<in>(?<![\w./-])){re.escape(name)}(?:/(?!\w)|\s+(?:folder|directory|dir|package)\b)"
+    words, count = re.subn(form, rf"\g<in>{name}/", inquiry.question)
+    return inquiry.with_words(words) if count and PathNames(inquiry).is_folder(name) else inquiry
+
+
+def _add_folder_of_repository(work: Work, fact: Fact) -> None:
+    """Say how many are in the directory that is called as the repository: "in mill" may mean either."""
+    # The words of this recount say the directory, so that it ends here.
+    within = name_folder_of_repository(work.inquiry, is_bare=True)
+    is_of_files = work.request.kind in {*_OF_FILES, "files"} and fact.number is not None
+    is_other = within.words != work.inquiry.words
+    fact_request = find_facts(within, work.emit) if is_of_files and is_other else None
+    if fact_request is None:
+        return
+    request, part = fact_request
+    if part is not None and part.number is not None and not request.ignored and part.number != fact.number:
+        repository = code(work.inquiry.scope.parts[0].values[0])
+        names = join_words([code(path.glob) for path in request.paths])
+        fact.subject += f" in the repository {repository}, **{part.number:,}** of them in {names}"
 
 
 _OF_FILES = frozenset({"declared", "definitions", "exports", "lines", "tests"})

@@ -36,10 +36,9 @@ from sourcelight.engines.deepsearch.facts.searches import (
     describe_terms,
     noun_for,
 )
-from sourcelight.engines.deepsearch.facts.texts import describe_remaining_lines
+from sourcelight.engines.deepsearch.facts.texts import describe_remaining_lines, first_rows_of_code
 from sourcelight.engines.deepsearch.markdown import inline, person_name
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
-from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.repos import resolve
 
 _NO_MERGES = "Merges are left out, because they have no changes of their own."
@@ -351,8 +350,9 @@ def _find_line_change(work: Work) -> Fact | None:
     is_unsure = request.value or is_other_form or (request.event == "changed" and request.paths)
     # "When was the MSRV bumped?" names no text of code, and many lines speak of it.
     is_of_prose = is_other_case and request.event == "changed"
-    if (not rows and is_unsure) or is_of_prose or _has_mention_first(work, rows):
+    if (not rows and is_unsure) or is_of_prose or _is_of_prose(work, rows):
         return None
+    rows, restriction = (rows, "") if files or is_of_tests else first_rows_of_code(work, rows)
     if not rows:
         fact.subject = f"No commit{describe_span(request)} {past_verb} a line with {term_list}"
         return fact
@@ -364,7 +364,9 @@ def _find_line_change(work: Work) -> Fact | None:
     which = "last" if newest else "first"
     note = f"{which} to {verb} a line with `{request.terms[0].text}`"
     span = among_commits(request)
-    _set_commit(fact, f"{span}{'a' if span else 'A'} line with {term_list} was {which} {past_verb}", row, note)
+    _set_commit(
+        fact, f"{span}{'a' if span else 'A'} line with {term_list} was {which} {past_verb}{restriction}", row, note
+    )
     fact.subject += f", in {code(row['path'])} of {code(row['repository'])}"
     fact.tables = [_line_changes(order)] if len(order) > 1 else []
     # "Who added `open` to Gate": the line is in the file of this class, so that its name was understood.
@@ -377,22 +379,17 @@ def _find_line_change(work: Work) -> Fact | None:
     return fact
 
 
-def _has_mention_first(work: Work, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether the first line with a text is of a document, and code has it since a later commit.
+def _is_of_prose(work: Work, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a line with a word of English may be none of the thing that was added: a license says "merge".
 
-    A document may speak of `mill set` years before there is such a command. A word of English is the thing that was
-    added if the subject or the path of its commit has it: a license says "merge", too.
+    It is one if the subject or the path of its commit has the word, too.
     """
-    if not rows or work.request.event != "added" or "mention" in work.inquiry.words.lower():
+    if not rows or work.request.event != "added":
         return False
-    first = rows[-1]
     names = [term.text for term in work.request.terms]
     is_prose = all(map(_WORD.fullmatch, names)) and _OF_CODE.search(work.inquiry.words) is None
-    if is_prose and not any(name in f"{first['subject']} {first['path']}".lower() for name in names):
-        return True
-    in_code = [row for row in rows if DOCUMENTS.search(row["path"]) is None]
-    is_code_first = any(row["commit"] == first["commit"] for row in in_code)
-    return DOCUMENTS.search(first["path"]) is not None and bool(in_code) and not is_code_first
+    description = f"{rows[-1]['subject']} {rows[-1]['path']}".lower()
+    return is_prose and not any(name in description for name in names)
 
 
 def _expression_of(term: Term, value: str) -> str:

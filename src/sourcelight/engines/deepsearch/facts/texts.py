@@ -1,7 +1,8 @@
-"""Counts of lines, places, files and repositories with a text."""
+"""Counts of lines, places, files and repositories with a text, and the changed lines with one that are of code."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any
 
 from sourcelight.core.markup import count_of
 from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.query.file_kinds import is_test
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
     cited_line,
@@ -25,6 +27,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     run_searches,
 )
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
+from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS
 from sourcelight.engines.search.index.view import REASONS
 from sourcelight.repos import ObjectReader
 
@@ -270,3 +273,35 @@ def describe_remaining_lines(work: Work, notes: list[str], *, case: str) -> str:
     if not lines:
         return "; no searched line has it anymore" if not notes else ""
     return f"; {count_of(len(lines), 'line')} still {'have' if len(lines) != 1 else 'has'} it"
+
+
+_OF_MENTION = re.compile(r"\b(?:mention|document|test|use[sd]?|call(?:s|ed)?|text|word)", re.IGNORECASE)
+"""Words that ask for any line with a text, not for what was added."""
+
+_ASIDE = re.compile(
+    r"(?:^|/)(?:bench(?:es|marks?)?|_{0,2}perf(?:ormance)?(?:[-_]?tests?|[-_]?testing)?_{0,2}|examples?|samples?|demos?"
+    r"|experiments?)/",
+    re.IGNORECASE,
+)
+"""Paths of code that shows or measures other code."""
+
+
+def first_rows_of_code(work: Work, rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """Return the changed lines that tell when something was added, newest first, and where the others are.
+
+    A document speaks of `mill set` years before there is such a command, and a benchmark calls what another branch has.
+    So a line of code counts before others, if there is one in the repository of the first line, and words say so.
+    Within a commit, the line of code is named.
+    """
+    if not rows or work.request.event != "added" or _OF_MENTION.search(work.inquiry.words) is not None:
+        return rows, ""
+    first = rows[-1]
+    in_code = [
+        row
+        for row in rows
+        if DOCUMENTS.search(row["path"]) is None and not is_test(row["path"]) and _ASIDE.search(row["path"]) is None
+    ]
+    if not any(row["repository"] == first["repository"] for row in in_code):
+        return rows, ""
+    is_code_first = any(row["commit"] == first["commit"] for row in in_code)
+    return in_code, "" if is_code_first else " outside of tests, benchmarks, examples and documents"

@@ -100,7 +100,7 @@ that (?:had|has|have|contained|contains|included|includes|shipped|supported|supp
 }
 """Phrases for the words in capitals of the forms: any of those between bars or on several lines."""
 _FORMS_TEXT = """
-WHEN (?:did|IS) OLD(?: file)? NAMED NEW => when was OLD renamed to NEW
+WHEN (?:did|IS) OLD(?: file)? NAMED (?![`"]?(?:v?-?[0-9]|true\\b|false\\b))NEW => when was OLD renamed to NEW
 WHO (?:turned|changed|renamed|moved) OLD(?: file)? TO NEW => WHO renamed OLD to NEW
 WHEN did PEOPLE UNSUPPORT X => when was support for X dropped
 WHO UNSUPPORT X => WHO dropped support for X

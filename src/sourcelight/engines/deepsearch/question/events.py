@@ -85,7 +85,7 @@ _SET = rf"(?:{_OF_VALUE.pattern}|\b(?:set|chang(?:e|ed|es))\b)"
 _TO_VALUE = re.compile(
     rf"(?:{_SET}\s+(?:(?:the|its)\s+)?(?:(?:default|limit|value)\s+(?:of|for)\s+)?(?P<name>⟨[NQ]\d+⟩)"
     rf"|(?P<subject>⟨[NQ]\d+⟩)\s+(?:(?:was|been|is)\s+)*{_SET})"
-    r"\s+(?:from\s+\S+\s+)?to\s+(?P<value>⟨[NQ]\d+⟩|-?\d[\w.]*\w|-?\d|true|false|on|off|yes|no|none|null|nil)"
+    r"\s+(?:from\s+\S+\s+)?to\s+(?P<value>⟨[NQ]\d+⟩|(?:-|v)?\d[\w.]*\w|-?\d|true|false|on|off|yes|no|none|null|nil)"
     r"(?![\w.]*\w)",
     re.IGNORECASE,
 )

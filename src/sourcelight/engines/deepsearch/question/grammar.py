@@ -236,3 +236,9 @@ his her their its it me these those consist consists comprise comprises
 """
 GLUE = frozenset(_GLUE.split())
 """Words that say how a sentence is built; the answer names any other word that was ignored."""
+VERB_AS_NAME = re.compile(
+    r"(?:\b(?:of|in|for|on|from|into)\s+|\bto\s+(?=\w+\W*$))(?P<name>find|show|list|print|give|tell|count|enumerate)\b"
+    r"(?=\W*$|\s+(?:functions?|methods?|commands?|class|module|(?:first\s+)?(?:added|introduced|removed|changed))\b)",
+    re.IGNORECASE,
+)
+"""A verb of `GLUE` where a name stands: "who added the limit option of find", "to print?"."""

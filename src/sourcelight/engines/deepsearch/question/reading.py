@@ -18,6 +18,7 @@ from sourcelight.engines.deepsearch.question.grammar import (
     POLITE,
     SUBTYPES,
     TOTAL,
+    VERB_AS_NAME,
     WHAT_DEPENDS,
     WHAT_DOES,
 )
@@ -256,12 +257,13 @@ def ignored_words(marked_text: MarkedText) -> tuple[str, ...]:
         marked_text.text,
     )
     remaining = remaining.replace("\u2019", "'")
+    names = {match["name"] for match in VERB_AS_NAME.finditer(remaining)}
     words = [word.strip(".,;:!?()[]'\"“”\u2019") for word in re.split(r"[ \n\t·]+", remaining)]
     return tuple(
         dict.fromkeys(
             word.replace(chr(160), " ")
             for word in words
-            if word and word.lower() not in GLUE and re.search(r"\w", word)
+            if word and (word.lower() not in GLUE or word in names) and re.search(r"\w", word)
         )
     )
 

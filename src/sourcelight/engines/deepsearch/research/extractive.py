@@ -17,6 +17,7 @@ from sourcelight.engines.deepsearch.evidence.commits import HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
+from sourcelight.engines.deepsearch.facts.answering import name_folder_of_repository
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.lookups.absence.words import (
     absent_phrases,
@@ -220,6 +221,7 @@ class ExtractiveResearcher:
 
 def _answer_by_facts(inquiry: ResearchRequest, emit: Emit) -> FactsDraft:
     """Answer by an analysis, by lines that prove the answer, or by a count."""
+    inquiry = name_folder_of_repository(inquiry)
     analysis = answer_analysis(inquiry, emit)
     if analysis is not None:
         return analysis
