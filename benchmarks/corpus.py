@@ -111,7 +111,7 @@ class Corpus:
     def describe(self) -> str:
         """How much there is, in one line."""
         statuses = self.engine.store.status()
-        text, disk = sum(s.text_bytes for s in statuses), sum(s.disk_bytes for s in statuses)
+        text, disk = sum(s.text_bytes for s in statuses), self.engine.store.disk_bytes()
         return (
             f"{len(statuses)} repositories, {sum(s.files for s in statuses):,} files, {text / 1e6:.0f} MB of text, "
             f"index {disk / 1e6:.0f} MB ({disk / text:.2f} of the text)"

@@ -60,7 +60,7 @@ def measure(folder: str, home: str, rounds: int, *, symbols: bool, history: bool
         "repositories": len(statuses),
         "files": sum(repository.files for repository in statuses),
         "text": sum(repository.text_bytes for repository in statuses),
-        "disk": sum(repository.disk_bytes for repository in statuses),
+        "disk": corpus.engine.store.disk_bytes(),
         "build": corpus.build_cpu_s,
         "wall": corpus.build_wall_s,
         "built": max(built, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024),

@@ -92,7 +92,7 @@ class Bench:
         if report.failures:
             sys.exit(f"not indexed: {dict(report.failures)}")
         statuses = self.store.status()
-        text, disk = sum(status.text_bytes for status in statuses), sum(status.disk_bytes for status in statuses)
+        text, disk = sum(status.text_bytes for status in statuses), self.store.disk_bytes()
         self.note(
             "repositories, files, text", f"{len(statuses)}, {sum(s.files for s in statuses)}, {text / 1e6:.0f} MB"
         )

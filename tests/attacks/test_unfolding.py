@@ -21,7 +21,7 @@ from attacks.bombs import append_commit, deflate
 from attacks.memory import peak_bytes
 from sourcelight.repos import Catalog, ObjectReader
 from sourcelight.repos.handles import open_handle
-from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES, largest_unfolded
+from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES, PackGuard
 from sourcelight.testing import RepositoryBuilder, git_environment, make_repo
 
 LARGE = 400 << 20
@@ -183,10 +183,10 @@ def test_every_object_of_ordinary_packs_is_read(tmp_path: Path) -> None:
             chain = [name]
             while int(bases[chain[-1]], 16):
                 chain.append(bases[chain[-1]])
-            result = largest_unfolded(str(repo.path / ".git"), bytes.fromhex(name))
+            result = PackGuard(str(repo.path / ".git")).largest(bytes.fromhex(name))
             assert result == max(sizes[item] for item in chain)
             assert handle.odb.read(pygit2.Oid(hex=name))
-    assert largest_unfolded(str(repo.path / ".git"), os.urandom(20)) == 0
+    assert PackGuard(str(repo.path / ".git")).largest(os.urandom(20)) == 0
 
 
 def test_packs_that_come_later_are_looked_at(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_packs_that_come_later_are_looked_at(tmp_path: Path) -> None:
         name = difference_to_large(repo, b"late\n")
         assert reader.size(name) == 5
         assert reader.read(name) is None
-    assert largest_unfolded(repository.git_dir, name) > MAX_UNFOLDED_BYTES
+    assert PackGuard(repository.git_dir).largest(name) > MAX_UNFOLDED_BYTES
     handle = open_handle(repository.git_dir)
     for read in (
         lambda: handle[pygit2.Oid(raw=name)],
@@ -221,7 +221,7 @@ def test_damaged_packs_end_no_process_and_take_no_memory(tmp_path: Path, seed: i
         data[rng.randrange(len(data))] = rng.randrange(256)
     path.write_bytes(data[: rng.choice([len(data), rng.randrange(len(data))])])
     for name in repo_objects(40):
-        assert largest_unfolded(str(repo.path / ".git"), name) >= 0
+        assert PackGuard(str(repo.path / ".git")).largest(name) >= 0
 
 
 def repo_objects(count: int) -> list[bytes]:

@@ -49,7 +49,6 @@ class PatternMeaning:
     fields: tuple[str, ...]
     required: str
     evaluated: str
-    from_index: bool
     candidate_units: int
     candidate_bytes: int
     units: int

@@ -13,7 +13,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import Draft, ExtractiveResearcher, PreviousTurn, ResearchEvent
-from sourcelight.engines.deepsearch.research.answer import FinishedAnswer, finish
+from sourcelight.engines.deepsearch.research.answer import FinishedAnswer, finish, join_segments
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import ToolContext
@@ -133,7 +133,7 @@ class Researched:
     @property
     def text(self) -> str:
         """The answer."""
-        return self.finished.markdown
+        return join_segments(self.finished.segments)
 
 
 def research(

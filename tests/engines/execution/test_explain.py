@@ -68,12 +68,7 @@ def test_the_index_leaves_what_may_match(engine: LocalEngine) -> None:
     part = explained(engine, "repo:api handleError").alternatives[0]
     (pattern,) = part.patterns
     assert pattern.required == '"handleerror"'
-    assert (pattern.kind, pattern.fields, pattern.evaluated, pattern.from_index) == (
-        "literal",
-        ("content", "path"),
-        "line",
-        True,
-    )
+    assert (pattern.kind, pattern.fields, pattern.evaluated) == ("literal", ("content", "path"), "line")
     assert 0 < pattern.candidate_units < pattern.units
     assert 0 < part.read_bytes < part.text_bytes
     everything = explained(engine, "repo:api /[a-z]+/").alternatives[0]

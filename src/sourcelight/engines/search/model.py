@@ -239,14 +239,13 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """An index on disk: the bytes of text that it covers, its own bytes, and its damage, which is empty for none."""
+    """An index on disk: the bytes of text that it covers, and its damage, which is empty for none."""
 
     key: RepositoryKey
     repository: str = ""
     commits: tuple[str, ...] = ()
     files: int = 0
     text_bytes: int = 0
-    disk_bytes: int = 0
     format: int = 0
     damaged: str = ""
 

@@ -537,10 +537,8 @@ class IndexStore:
 
     def _status(self, path: Path, *, verify: bool) -> IndexStatus:
         key = RepositoryKey(path.name)
-        folder = self.repository_folder(key)
-        disk_bytes = folder.disk_bytes()
         try:
-            manifest = folder.manifest()
+            manifest = self.repository_folder(key).manifest()
             for entry in manifest.views:
                 view = CommitView(path / entry.name)
                 shard_files = [Shard(path / name).file for name in view.shards if not is_loose(name)]
@@ -551,7 +549,7 @@ class IndexStore:
             self._damaged.add(key)
             self._drop(key)
             reason = error.reason if isinstance(error, IndexDamaged) else f"{error.filename} is missing"
-            return IndexStatus(key, disk_bytes=disk_bytes, damaged=reason)
+            return IndexStatus(key, damaged=reason)
         newest = manifest.views[-1] if manifest.views else None
         return IndexStatus(
             key=key,
@@ -559,7 +557,6 @@ class IndexStore:
             commits=tuple(view.commit for view in manifest.views),
             files=newest.files if newest else 0,
             text_bytes=newest.text_bytes if newest else 0,
-            disk_bytes=disk_bytes,
             format=FORMAT,
         )
 

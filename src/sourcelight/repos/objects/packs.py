@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from sourcelight.repos.boundary import object_directories
 from sourcelight.repos.objects import pack_files
-from sourcelight.repos.repository import common_dir
 
 if TYPE_CHECKING:
     import pygit2
@@ -32,19 +31,6 @@ _types: list[type[pygit2.OdbBackend]] = []
 """The class of `_backend_type`, after its first call: pygit2 is loaded late."""
 
 
-def largest_unfolded(git_dir: str, object_id: bytes) -> int:
-    """Return the bytes of the largest content that reading an object expands; 0 for an object outside of packs.
-
-    Parameters
-    ----------
-    git_dir
-        The git directory; packs that it borrows count too.
-    object_id
-        20 bytes.
-    """
-    return _PackGuard(common_dir(git_dir)).largest(object_id)
-
-
 def refuse_unfolding(odb: pygit2.Odb, git_common_dir: str) -> None:
     """Make an object database refuse objects whose chain expands beyond `MAX_UNFOLDED_BYTES`.
 
@@ -55,7 +41,7 @@ def refuse_unfolding(odb: pygit2.Odb, git_common_dir: str) -> None:
     git_common_dir
         Git directory with the objects.
     """
-    odb.add_backend(_backend_type()(_PackGuard(git_common_dir)), _BEFORE_ALL)
+    odb.add_backend(_backend_type()(PackGuard(git_common_dir)), _BEFORE_ALL)
 
 
 def _backend_type() -> type[pygit2.OdbBackend]:
@@ -67,7 +53,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
         class Backend(kind):  # type: ignore[misc]
             """Backend that reads nothing and only refuses."""
 
-            def __init__(self, guard: _PackGuard) -> None:
+            def __init__(self, guard: PackGuard) -> None:
                 super().__init__()
                 self._guard = guard
 
@@ -106,7 +92,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
     return _types[0]
 
 
-class _PackGuard:
+class PackGuard:
     """The packs of some object directories, listed again when a directory of packs changes."""
 
     def __init__(self, git_common_dir: str) -> None:

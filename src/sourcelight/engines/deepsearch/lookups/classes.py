@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.lookups.definitions.location import (
     head_at,
     location_text,
 )
-from sourcelight.engines.deepsearch.source.values import blank_brackets, parameters_of
+from sourcelight.engines.deepsearch.source.values import blank_angles, blank_brackets, parameters_of, split_items
 
 _CLASSES = frozenset({"class", "interface", "struct"})
 _MAX_HEAD_LINES = 20
@@ -166,16 +166,16 @@ def bases_of(  # noqa: PLR0911 - one for each form of head
     text, last = head
     if _EXTENDS.search(location.path):
         # `extends` within angle brackets is the bound of a type parameter.
-        blanked = _blank_angles(blank_brackets(text))
+        blanked = blank_angles(blank_brackets(text))
         parts = [text[part.start(1) : part.end(1)] for part in _CLAUSES.finditer(blanked)]
-        return [base for part in parts for base in _split(part)], last
+        return [base for part in parts for base in split_items(part)], last
 
     if _COLON.search(location.path):
         # Blank out the colons of parameters and type bounds, which precede the colon of the bases.
-        bare = _blank_angles(blank_brackets(text))
+        bare = blank_angles(blank_brackets(text))
         has_colon, after = ":" in bare, text[bare.find(":") + 1 :]
         after = re.split(r"\bwhere\b", after)[0]
-        return ([_ACCESS.sub("", base) for base in _split(after)] if has_colon else []), last
+        return ([_ACCESS.sub("", base) for base in split_items(after)] if has_colon else []), last
 
     return None
 
@@ -198,13 +198,6 @@ def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | No
     return None
 
 
-def _blank_angles(text: str) -> str:
-    """Blank the contents of angle brackets, also nested ones, so that positions stay."""
-    while (blanked := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), text)) != text:
-        text = blanked
-    return text
-
-
 def _is_type(text: str) -> bool:
     """Return whether a text looks like one base: a name, with brackets that are closed."""
     pairs = (("(", ")"), ("[", "]"), ("<", ">"), ("{", "}"))
@@ -213,14 +206,3 @@ def _is_type(text: str) -> bool:
         or re.search(r"/\*|//|;|\*/", text)
         or any(text.count(opening) != text.count(closing) for opening, closing in pairs)
     )
-
-
-def _split(text: str) -> list[str]:
-    """Split at commas outside of brackets, including the angle brackets of type parameters."""
-    blanked = _blank_angles(blank_brackets(text))
-    parts, start = [], 0
-    for position, char in enumerate([*blanked, ","]):
-        if char == ",":
-            parts.append(text[start:position].strip())
-            start = position + 1
-    return [part for part in parts if part]

@@ -115,11 +115,6 @@ class FinishedAnswer:
     stats: Mapping[str, Any] = field(default_factory=dict)
     invented: tuple[str, ...] = ()
 
-    @property
-    def markdown(self) -> str:
-        """The answer as Markdown."""
-        return join_segments(self.segments)
-
 
 def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer:
     """Check every citation of a draft and write its Markdown without rejected ones."""

@@ -21,6 +21,7 @@ from sourcelight.engines.deepsearch.source.line_kinds import ANY_COMMENT
 from sourcelight.engines.deepsearch.source.literals import without_texts
 from sourcelight.engines.deepsearch.source.options.chains import OptionDefault
 from sourcelight.engines.deepsearch.source.options.scanner import MAX_LINE
+from sourcelight.engines.deepsearch.source.values import split_items
 
 _NAME = r"[@$]?[A-Za-z_][\w$]*"
 _NAMED = (
@@ -219,7 +220,7 @@ def _read_overload(lines: Sequence[str], number: int) -> Iterator[OptionDefault]
     call = _OVERLOAD_CALL.match(lines[number - 1])
     if call is None:
         return
-    arguments = _items(call["arguments"])
+    arguments = split_items(call["arguments"])
     head = re.compile(_HEAD.format(name=re.escape(call["name"])))
     own_head = next(
         (
@@ -252,20 +253,9 @@ def _agrees(names: Sequence[str], arguments: Sequence[str]) -> bool:
     return bool(pairs) and all(name == argument for name, argument in pairs if argument.isidentifier())
 
 
-def _items(text: str) -> list[str]:
-    """Split arguments at the commas outside of brackets."""
-    items, depth, start = [], 0, 0
-    for position, letter in enumerate(without_texts(text)):
-        depth += (letter in "([{<") - (letter in ")]}>")
-        if letter == "," and not depth:
-            items.append(text[start:position].strip())
-            start = position + 1
-    return [item for item in [*items, text[start:].strip()] if item]
-
-
 def _parameter_names(text: str) -> list[str]:
     """Return the names of parameters behind their types."""
-    return [match[0] if (match := re.search(r"\w+$", item)) is not None else "" for item in _items(text)]
+    return [match[0] if (match := re.search(r"\w+$", item)) is not None else "" for item in split_items(text)]
 
 
 _READERS: Sequence[tuple[tuple[str, ...], Callable[[Sequence[str], int], Iterator[OptionDefault]]]] = (

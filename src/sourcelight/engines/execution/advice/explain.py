@@ -135,15 +135,11 @@ def _add_up_filter(*meanings: FilterMeaning) -> FilterMeaning:
 
 def _add_up_pattern(*meanings: PatternMeaning) -> PatternMeaning:
     """Add up the numbers of one pattern."""
-    units = sum(meaning.units for meaning in meanings)
-    candidate_units = sum(meaning.candidate_units for meaning in meanings)
     return replace(
         meanings[0],
-        # Not a sum: the index helps if it rules out any unit in all parts together.
-        from_index=candidate_units < units,
-        candidate_units=candidate_units,
+        candidate_units=sum(meaning.candidate_units for meaning in meanings),
         candidate_bytes=sum(meaning.candidate_bytes for meaning in meanings),
-        units=units,
+        units=sum(meaning.units for meaning in meanings),
     )
 
 
@@ -269,7 +265,6 @@ def _pattern(atom: FileTerm, share: PatternShare, units: int) -> PatternMeaning:
         fields=fields,
         required=formula_text(pattern.required),
         evaluated="document" if pattern.multi_line else "line",
-        from_index=share.units < units,
         candidate_units=share.units,
         candidate_bytes=share.size_bytes,
         units=units,

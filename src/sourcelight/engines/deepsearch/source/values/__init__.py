@@ -15,10 +15,12 @@ from sourcelight.engines.deepsearch.source.values.assignments import (
 )
 from sourcelight.engines.deepsearch.source.values.expressions import (
     SourceExpression,
+    blank_angles,
     blank_brackets,
     goes_on,
     in_one_line,
     read_expression,
+    split_items,
 )
 from sourcelight.engines.deepsearch.source.values.parameters import (
     Parameter,
@@ -34,6 +36,7 @@ __all__ = [
     "SourceExpression",
     "SourceValue",
     "attribute_value",
+    "blank_angles",
     "blank_brackets",
     "goes_on",
     "haskell_value",
@@ -45,5 +48,6 @@ __all__ = [
     "parameters_of",
     "read_expression",
     "read_parameters",
+    "split_items",
     "value_of",
 ]

@@ -174,3 +174,21 @@ def blank_brackets(text: str) -> str:
         position += 1
 
     return "".join(out)
+
+
+def blank_angles(text: str) -> str:
+    """Blank the contents of angle brackets, also nested ones, so that positions stay."""
+    while (blanked := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), text)) != text:
+        text = blanked
+    return text
+
+
+def split_items(text: str) -> list[str]:
+    """Split at commas outside of texts and brackets, including the angle brackets of type parameters."""
+    blanked = blank_angles(blank_brackets(text))
+    parts, start = [], 0
+    for position, letter in enumerate([*blanked, ","]):
+        if letter == ",":
+            parts.append(text[start:position].strip())
+            start = position + 1
+    return [part for part in parts if part]
