@@ -261,7 +261,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
             return _find_all(buffers, text, ranges, hazards=hazards)
 
         find = stringzilla.Str(lowered).find
-        if hazards and _may_match_hazard(lowered, text):
+        if hazards and may_match_hazard(lowered, text):
             return None
 
         position = find(text)
@@ -274,7 +274,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazard
     return np.array(starts, dtype=np.int64)
 
 
-def _may_match_hazard(lowered: bytes, text: bytes) -> bool:
+def may_match_hazard(lowered: bytes, text: bytes) -> bool:
     """Return whether a match of a text may hold one of `FOLD_HAZARDS`; True also if there are many of these."""
     # Most files have only ASCII, and nearly all hazards are in words of another language.
     if lowered.isascii():
@@ -308,7 +308,7 @@ def _fold_hazards(lowered: bytes) -> bytes:
 def _find_all(buffers: BufferList, text: bytes, ranges: Int64Array, *, hazards: bool) -> Int64Array | None:
     """Find a common text by comparing all bytes of one joined copy at once."""
     lowered = lower_ascii(b"\n".join(buffers.slices(ranges)))
-    if hazards and _may_match_hazard(lowered, text):
+    if hazards and may_match_hazard(lowered, text):
         return None
 
     # + 1: the newline between two slices. The text contains none, so no match spans two slices.

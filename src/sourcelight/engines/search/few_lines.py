@@ -14,7 +14,9 @@ import stringzilla
 
 from sourcelight.core.batches.codecs.few_matches import FewMatches, FewRow
 from sourcelight.core.batches.codecs.raw_matches import RawMatches, RepositoryRevision
+from sourcelight.core.patterns import lower_ascii
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.texts import may_match_hazard
 from sourcelight.engines.search.model import FileNumbers, UnitNumbers
 from sourcelight.engines.search.scan.columns import file_values, line_values
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
@@ -74,14 +76,15 @@ class _FewLines:
 def few_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers) -> Spans | None:
     """Return the spans of a plain text in at most `MAX_UNITS` units, one after another; None for other patterns.
 
-    None also where contents are checked when they are read, and for a text with many occurrences.
+    None also where contents are checked when they are read, for a text with many occurrences, and where only RE2 can
+    tell whether a letter beyond ASCII is a variant of one in the text.
     """
-    text = pattern.literal
-    if text is None or pattern.multi_line or len(units) > MAX_UNITS or not corpus.buffers.is_complete:
+    text = pattern.literal or pattern.lowered
+    if not text or pattern.multi_line or len(units) > MAX_UNITS or not corpus.buffers.is_complete:
         return None
 
     tables = _tables_of(corpus)
-    width = len(text)
+    width, folds, has_hazards = len(text), pattern.literal is None, pattern.needs_fold_check
     unit_start, unit_end = tables.unit_start, tables.unit_end
     starts: list[int] = []
     add = starts.append
@@ -91,18 +94,25 @@ def few_spans(corpus: Corpus, pattern: CompiledPattern, units: UnitNumbers) -> S
         if start >= shard_end:
             shard_index = bisect_right(tables.byte_base, start) - 1
             base, shard_end = tables.byte_base[shard_index], tables.byte_base[shard_index + 1]
-            find = stringzilla.Str(corpus.buffers.views[shard_index]).find
+            view = corpus.buffers.views[shard_index]
+            find = stringzilla.Str(view).find
+            first = base
         # A unit holds whole lines, so that no text begins in one and ends in another.
-        end = unit_end[unit] - base
-        position = find(text, start - base, end)
+        position, end = start - base, unit_end[unit] - base
+        if folds:
+            lowered = lower_ascii(view[position:end])
+            if has_hazards and may_match_hazard(lowered, text):
+                return None
+            find, first, position, end = stringzilla.Str(lowered).find, start, 0, len(lowered)
+        position = find(text, position, end)
         while position >= 0:
-            add(position + base)
+            add(position + first)
             position = find(text, position + width, end)
         if len(starts) > _MAX_STARTS:
             return None
 
-    first = np.array(starts, dtype=np.int64)
-    return Spans(first, first + width)
+    offsets = np.array(starts, dtype=np.int64)
+    return Spans(offsets, offsets + width)
 
 
 def few_matches(

@@ -321,6 +321,9 @@ class SmallSearch:
         if not insensitive.lowered or len(units) > self.limits.units:
             return False
         self.corpus.check_content(units)
+        few = few_spans(self.corpus, insensitive, units)
+        if few is not None:
+            return not len(few)
         offsets = find_lowered(
             self.corpus.buffers,
             insensitive.lowered,
