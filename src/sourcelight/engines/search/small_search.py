@@ -199,8 +199,8 @@ class SmallSearch:
             candidates.append(units)
 
         units = candidates[0] if len(texts) == 1 else UnitNumbers(distinct(np.concatenate(candidates)))
-        if cached.spans is not None:
-            return units, cached.spans  # none, as an earlier search found
+        if cached.spans is not None or not len(units):
+            return units, cached.spans or NO_SPANS  # none, as an earlier search found
 
         spans = self._spans_of(pattern, texts, candidates)
         if spans is None:
