@@ -10,6 +10,7 @@ import pytest
 from engines.deepsearch.asking import Researched, engine_with
 from sourcelight.core.cancellation import Cancellation, WorkLimitReached
 from sourcelight.core.errors import Cancelled
+from sourcelight.engines.complexity.measure import measure_file
 from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher, ResearchBudget, ResearchEvent
 from sourcelight.engines.deepsearch.research.answer import finish
@@ -112,3 +113,33 @@ def test_a_file_of_a_thousand_definitions_takes_seconds(
             answer = ask(engine, question)
             assert time.process_time() - start_s < 5, question
             assert "cut_short" not in answer.finished.stats
+
+
+@pytest.mark.parametrize(
+    ("language", "head", "operator", "end"),
+    [
+        ("JavaScript", "function open() {", "||", "}"),
+        ("Python", "def open():", "or", ""),
+        ("Go", "package a\nfunc open() {", "&&", "}"),
+    ],
+)
+def test_a_chain_of_operators_is_measured_in_linear_time(language: str, head: str, operator: str, end: str) -> None:
+    """For each operator, the tree was walked from its root to see whether another one is around it."""
+    head = {"JavaScript": "function open() {\n", "Python": "def open():\n", "Go": "package a\nfunc open() {\n"}[
+        language
+    ]
+    end = "" if language == "Python" else "\n}\n"
+    code = f"{head}\n  x = a{f' {operator} a' * 30_000}\n{end}"
+    start_s = time.process_time()
+    measures = measure_file(language, code.encode())
+    assert time.process_time() - start_s < 5
+    assert measures.functions[0].cyclomatic == 30_001
+
+
+def test_a_search_with_too_many_rows_ends_the_question(mill: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of 16 bytes takes two kilobytes: a repository of 50 MB took 9 GB of the service."""
+    monkeypatch.setattr("sourcelight.engines.deepsearch.facts.searches.MAX_SEARCH_ROWS", 10)
+    answer = ask(mill, "What calls open_gate?")
+    assert answer.text.startswith(INCOMPLETE)
+    assert not answer.draft.confident
+    assert "cut_short" not in ask(mill, "Which dependencies does it have?").finished.stats

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from sourcelight.core.errors import Cancelled
 
@@ -85,6 +85,12 @@ class Cancellation:
             yield
         finally:
             self._work = before
+
+    def end_work(self, reason: str) -> NoReturn:
+        """Raise `WorkLimitReached`, and let `check` raise it up to the end of the block of `work_limit`."""
+        if self._work is not None:
+            self._work.limit_s = self._work.next_look_s = 0.0
+        raise WorkLimitReached(reason)
 
     def cancel(self) -> None:
         """Ask the work to stop at its next check."""

@@ -64,11 +64,15 @@ class Complexity:
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """A node to visit, and how many branches, loops and functions are around it."""
+    """A node to visit, and how many branches, loops and functions are around it.
+
+    `is_operand`: it is an operand of a logical operation, with or without brackets.
+    """
 
     node: Node
     nesting: int
     is_else_if: bool = False
+    is_operand: bool = False
 
 
 def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[int, int]]) -> Complexity:
@@ -113,17 +117,22 @@ def complexity_of(root: Node, own_name: bytes, function_spans: frozenset[tuple[i
             is_recursive = _callee(node) == own_name
             total.cognitive += is_recursive
         else:
-            _add_flat(node, total)
+            _add_flat(visit, total)
 
         total.nesting = max(total.nesting, inner_nesting)
-        stack.extend(_Visit(child, inner_nesting) for child in reversed(node.children))
+        # Not by `Node.parent`, which goes down from the root: a chain of 60,000 operators took hours.
+        has_operands = (kind in BOOLEANS and bool(_operator(node))) or (
+            kind == "parenthesized_expression" and visit.is_operand
+        )
+        children = reversed(node.children)
+        stack.extend(_Visit(child, inner_nesting, is_operand=has_operands) for child in children)
 
     return total
 
 
-def _add_flat(node: Node, total: Complexity) -> None:
+def _add_flat(visit: _Visit, total: Complexity) -> None:
     """Add what a node counts that adds the same at any nesting."""
-    kind = node.type
+    node, kind = visit.node, visit.node.type
     if kind in CASES:
         total.decisions += not _is_default(node)
     elif kind in COMPREHENSIONS:
@@ -132,7 +141,7 @@ def _add_flat(node: Node, total: Complexity) -> None:
         total.cognitive += any(child.type in _LABELS for child in node.named_children)
     elif kind == "goto_statement":
         total.cognitive += 1
-    elif kind in BOOLEANS and _operator(node) and not _is_operand(node):
+    elif kind in BOOLEANS and _operator(node) and not visit.is_operand:
         operators = list(_operators(node))
         total.decisions += len(operators)
         # Each run of the same operator adds one.
@@ -186,14 +195,6 @@ def _operator(node: Node) -> str:
     if operator is None or operator.type not in OPERATORS:
         return ""
     return operator.type
-
-
-def _is_operand(node: Node) -> bool:
-    """Return whether a logical operation is an operand of another one."""
-    parent = node.parent
-    while parent is not None and parent.type == "parenthesized_expression":
-        parent = parent.parent
-    return parent is not None and parent.type in BOOLEANS and bool(_operator(parent))
 
 
 def _operators(node: Node) -> Iterator[str]:

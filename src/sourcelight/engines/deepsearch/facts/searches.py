@@ -195,16 +195,24 @@ def _stream(work: Work, query: str) -> closing[Any]:
     return closing(context.engine.stream(request, context.viewer, context.cancellation))
 
 
+MAX_SEARCH_ROWS = 500_000
+_MAX_SEARCH_BYTES = 256 << 20
+"""Rows of a search, and bytes of their columns, that a question reads: each row takes two kilobytes more."""
+
+
 def _run_search(work: Work, query: str, max_rows: int | None) -> _SearchOutput:
-    """Run a search to its end, or until it has too many rows; raises `Cancelled`."""
+    """Run a search to its end, or until it has too many rows; raises `Cancelled`, and without `max_rows` at a limit."""
     output = _SearchOutput()
     batches: list[Any] = []
-    row_count = 0
+    all_count = row_count = byte_count = 0
     is_finished = False
     with _stream(work, query) as events:
         for event in events:
             if isinstance(event, MatchBatch):
                 batches.append(event.batch)
+                all_count, byte_count = all_count + event.batch.num_rows, byte_count + event.batch.nbytes
+                if all_count > MAX_SEARCH_ROWS or byte_count > _MAX_SEARCH_BYTES:
+                    work.context.cancellation.end_work("a search has too many rows")
                 if max_rows is not None:
                     kinds = event.batch.column("type").to_pylist()
                     row_count += len(kinds) - kinds.count("path")
