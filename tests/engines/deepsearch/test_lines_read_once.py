@@ -9,7 +9,7 @@ import pytest
 
 from engines.deepsearch.asking import lead_of
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.passages import documented_names
+from sourcelight.engines.deepsearch.passages import candidates
 from sourcelight.engines.deepsearch.source.calls.bare_code import without_shell_texts
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
@@ -99,14 +99,14 @@ def test_a_fallback_and_its_assignment_are_one_value(mill: LocalEngine) -> None:
     ],
 )
 def test_the_name_is_behind_metadata_and_attributes(line: str, name: str) -> None:
-    assert documented_names.declared_name(line) == name
+    assert candidates.declared_name(line) == name
 
 
 @pytest.mark.parametrize("part", ["(def ^{", "^:a ", "[<", "^{} ", "(def ", "^a", '"', "'", "trap ", " -c"])
 def test_hostile_lines_take_linear_time(part: str) -> None:
     text = "(def " + part * 20_000
     began_at = time.process_time()
-    documented_names.declared_name(text)
-    documented_names.declared_name("let " + text)
+    candidates.declared_name(text)
+    candidates.declared_name("let " + text)
     without_shell_texts(text[:1_000])
     assert time.process_time() - began_at < 2

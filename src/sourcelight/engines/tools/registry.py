@@ -146,10 +146,10 @@ def _modules(domain: str) -> tuple[ModuleType, ...]:  # noqa: PLR0911 - one of e
             return blame, ownership
         case "analyses":
             from sourcelight.engines.tools.evolution import commits_behind
-            from sourcelight.engines.tools.history import coupling, hotspots, pickaxe
-            from sourcelight.engines.tools.history.people import churn, contributors, identities
+            from sourcelight.engines.tools.history import changed_files, text_history
+            from sourcelight.engines.tools.history.people import contributors, identities
 
-            return churn, contributors, pickaxe, hotspots, coupling, commits_behind, identities
+            return contributors, text_history, changed_files, commits_behind, identities
         case "evolution":
             from sourcelight.engines.tools.evolution import api_changes, symbol_history
             from sourcelight.engines.tools.history import path_history

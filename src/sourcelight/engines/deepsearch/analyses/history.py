@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.analyses.requests import (
 )
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
-from sourcelight.engines.tools.history.coupling import MAX_PAIRED_FILES, MIN_PAIR_COMMITS, MIN_PAIR_DEGREE
+from sourcelight.engines.tools.history.changed_files import MAX_PAIRED_FILES, MIN_PAIR_COMMITS, MIN_PAIR_DEGREE
 
 _MAX_PAIRS = 100
 """Maximum pairs of files that are listed: the sentence names the first, and a table has the others."""

@@ -216,7 +216,7 @@ HISTORY_CLAIMS: Sequence[Claim] = (
             "answering._add_folder_of_repository", "code.list_tests", "people.list_inactive",
             "people.count_people_by_year", "history.compare_interfaces", "parts.count_parts",
             "parts.count_listed_parts", "parts._count_manifests", "parts._count_translations", "parts._of_folders",
-            "parts._of_files", "entries.count_entries", "entries._count_form_lines",
+            "parts._of_files", "counting.count_entries", "counting._count_form_lines",
         ),
     ),
 )  # fmt: skip

@@ -16,7 +16,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         (
             "dependencies.find_dependency", "unlisted_packages._state_related", "dependency_lists._state_list",
             "actions.find_action",
-            "actions.find_actions", "extras.list_extra", "extras.find_in_extra", "locks.find_locked",
+            "actions.find_actions", "extras.list_extra", "extras.find_in_extra", "package_lines.find_locked",
             "needs._list_of_system", "needs._list_internal", "needs._find_newest", "needs._find_by_purpose",
             "needs.find_worded_package",
             "workflows._find_environments",
@@ -47,7 +47,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "lines",
         "The cited line of the manifest has the version. Other manifests follow below.",
         INSTEAD_OF_SENTENCE,
-        ("runtimes.find_runtime", "runtimes._find_sdk"),
+        ("fields.find_runtime", "fields._find_sdk"),
     ),
     Claim(
         ("Line … of `…` is `…`",),
@@ -83,7 +83,7 @@ MANIFEST_CLAIMS: Sequence[Claim] = (
         "The cited lines of one manifest, license or Makefile have the values. A sentence without a package is about "
         "the manifest at the top, or the only one that has the field.",
         INSTEAD_OF_SENTENCE,
-        ("values.find_field", "licenses.find_license_text", "settings.find_base_image", "extras.list_extra",
+        ("fields.find_field", "fields.find_license_text", "settings.find_base_image", "extras.list_extra",
          "extras.find_in_extra", "extras.list_feature", "workflows.find_workflow_image"),
     ),
     Claim(

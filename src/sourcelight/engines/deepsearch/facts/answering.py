@@ -14,8 +14,7 @@ from sourcelight.core.markup import code, join_words, singular
 from sourcelight.core.markup.counts import join_names
 from sourcelight.engines.deepsearch.evidence.claims import claim_of
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, subclasses, texts
-from sourcelight.engines.deepsearch.facts.declared.counting import add_declarations, count_declarations
-from sourcelight.engines.deepsearch.facts.declared.entries import count_entries
+from sourcelight.engines.deepsearch.facts.declared.counting import add_declarations, count_declarations, count_entries
 from sourcelight.engines.deepsearch.facts.declared.exports import count_exports
 from sourcelight.engines.deepsearch.facts.declared.parts import count_listed_parts, count_parts
 from sourcelight.engines.deepsearch.facts.declared.tests import count_tests

@@ -31,7 +31,7 @@ from sourcelight.engines.deepsearch.llm.toolbox import (
 from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.research.finding_layout import adopt_parts
+from sourcelight.engines.deepsearch.research.layout import adopt_parts
 from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, ResearchBudget
 
 MAX_CORRECTIONS = 2

@@ -26,7 +26,7 @@ from sourcelight.engines.deepsearch.question.scope import RepositoryNames, read_
 from sourcelight.engines.deepsearch.redaction import frame_text, is_hidden_file, new_boundary, redact
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.research.finding_layout import adopt_parts
+from sourcelight.engines.deepsearch.research.layout import adopt_parts
 from sourcelight.engines.deepsearch.research.protocol import Heading, Paragraph, ResearchBudget
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools import call, render

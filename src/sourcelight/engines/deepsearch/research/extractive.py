@@ -43,8 +43,15 @@ from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.translation import read_foreign_question
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import FactsDraft, answer_analysis, count
-from sourcelight.engines.deepsearch.research.finding_layout import CUT_REASON, CUT_SHORT, write_cut_draft, write_finding
-from sourcelight.engines.deepsearch.research.layout import Findings, followups, lay_out
+from sourcelight.engines.deepsearch.research.layout import (
+    CUT_REASON,
+    CUT_SHORT,
+    Findings,
+    followups,
+    lay_out,
+    write_cut_draft,
+    write_finding,
+)
 from sourcelight.engines.deepsearch.research.protocol import Draft, Paragraph, ResearchBudget
 from sourcelight.engines.deepsearch.research.questions import (
     as_english,

@@ -20,13 +20,13 @@ from sourcelight.engines.history.search.order import newest_first
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
+from sourcelight.engines.tools.history.changed_files import MAX_PAIRED_FILES
 from sourcelight.engines.tools.history.countable_changes import common_commits, countable_changes
-from sourcelight.engines.tools.history.coupling import MAX_PAIRED_FILES
 from sourcelight.engines.tools.history.filters import Dates, any_of, dates_of, files_of
 from sourcelight.engines.tools.history.histories import OpenedHistory, open_histories, revisions_of
 from sourcelight.engines.tools.history.newest_commits import commits_answer, newest_commits
 from sourcelight.engines.tools.history.people.change_groups import commit_mask
-from sourcelight.engines.tools.history.people.churn import changes_of_row
+from sourcelight.engines.tools.history.people.contributors import changes_of_row
 
 
 def _gather_behind(arguments: CommitsBehindArguments, context: ToolContext) -> PartialResult:

@@ -22,11 +22,9 @@ from sourcelight.engines.deepsearch.lookups.builds.extras import (
     list_extra,
     list_feature,
 )
-from sourcelight.engines.deepsearch.lookups.builds.fields.runtimes import find_runtime
-from sourcelight.engines.deepsearch.lookups.builds.fields.values import find_field
-from sourcelight.engines.deepsearch.lookups.builds.locks import asks_for_lock, find_locked
+from sourcelight.engines.deepsearch.lookups.builds.fields import find_field, find_runtime
 from sourcelight.engines.deepsearch.lookups.builds.manifest_files import is_called, is_repository
-from sourcelight.engines.deepsearch.lookups.builds.package_lines import PackageQuestion
+from sourcelight.engines.deepsearch.lookups.builds.package_lines import PackageQuestion, asks_for_lock, find_locked
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_base_image, find_key, find_version_key
 from sourcelight.engines.deepsearch.lookups.builds.workflows import find_tested_versions, find_workflow_image
 from sourcelight.engines.deepsearch.lookups.defaults import find_value

@@ -16,7 +16,7 @@ from sourcelight.core.query.syntax.quoting import quote_value
 from sourcelight.engines.deepsearch.evidence.model import Finding, Statement, join_evidence
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.searches import join_queries, make_queries, run_searches
-from sourcelight.engines.deepsearch.lookups.builds.fields.values import find_field
+from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.source.documents import DocumentSection, sections_of
 

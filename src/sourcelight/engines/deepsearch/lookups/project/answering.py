@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.evidence.model import Finding
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
 from sourcelight.engines.deepsearch.lookups.builds.commands import find_command
-from sourcelight.engines.deepsearch.lookups.builds.fields.values import find_field
+from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
 from sourcelight.engines.deepsearch.lookups.definitions.search import find_definitions, state_definitions
 from sourcelight.engines.deepsearch.lookups.project.layout import find_ci, find_directories, find_documents, find_tests
 from sourcelight.engines.deepsearch.lookups.project.releases import (

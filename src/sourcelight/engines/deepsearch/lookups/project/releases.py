@@ -13,7 +13,7 @@ from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, Findin
 from sourcelight.engines.deepsearch.facts.commits import evidence_of
 from sourcelight.engines.deepsearch.facts.events import byline
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
-from sourcelight.engines.deepsearch.lookups.builds.fields.values import find_field
+from sourcelight.engines.deepsearch.lookups.builds.fields import find_field
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
