@@ -478,3 +478,41 @@ def test_a_version_is_a_value_that_a_name_is_changed_to(tmp_path: Path) -> None:
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     for question in ("When was kiln_version changed to v2.1.0?", "What commit set kiln_version to v2.1.0?"):
         assert lead_of(engine, question).startswith("A line with `kiln_version` set to `v2.1.0` was first added by Ben")
+
+
+def test_a_value_of_an_inner_class_is_none_of_the_outer_module(tmp_path: Path) -> None:
+    """The fallback of a key in `Kiln::Query` was stated as the default of `Kiln.timeout`."""
+    outer = "module Kiln\n  class << self\n    attr_accessor :timeout\n  end\n  self.timeout = 10\nend\n"
+    inner = (
+        "module Kiln\n  class Query\n    def prepare(payload)\n"
+        '      payload[:timeout] ||= "#{Kiln.timeout}ms"\n    end\n  end\nend\n'
+    )
+    engine = engine_for(tmp_path, {"lib/kiln.rb": outer, "lib/kiln/query.rb": inner})
+    assert "`10`" in lead_of(engine, "What is Kiln.timeout by default?")
+    assert "ms" not in lead_of(engine, "What is Kiln.timeout by default?")
+
+
+def test_bases_in_unread_forms_are_not_counted_as_none(tmp_path: Path) -> None:
+    lisp = "(defclass regex ()\n  ())\n\n(defclass anchor (regex)\n  ())\n"
+    engine = engine_for(tmp_path, {"classes.lisp": lisp})
+    assert "**0**" not in lead_of(engine, "How many classes inherit from regex?")
+    assert "`classes.lisp`, line 4" in lead_of(engine, "Where is the anchor class defined?")
+
+
+def test_a_default_of_a_role_is_replaced_by_its_variables(tmp_path: Path) -> None:
+    files: Files = {
+        "defaults/main.yml": "---\nkiln_library: python-clay\nkiln_user: potter\n",
+        "vars/Debian.yml": "---\nkiln_library: python3-clay\n",
+        "tasks/main.yml": '- apt:\n    name: "{{ kiln_library }}"\n',
+    }
+    engine = engine_for(tmp_path, files)
+    lead = lead_of(engine, "What is the default of kiln_library?")
+    assert "`python-clay`" in lead
+    assert "`vars/Debian.yml` has another value" in lead
+    assert "another value" not in lead_of(engine, "What is the default of kiln_user?")
+
+
+def test_a_kind_of_definition_is_no_word_of_a_compound(tmp_path: Path) -> None:
+    source = "export function read(text) {\n  return std.parseFloat(text);\n}\n"
+    engine = engine_for(tmp_path, {"src/read.js": source})
+    assert "`parseFloat function`" not in lead_of(engine, "Is there a parseFloat function?")

@@ -23,7 +23,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     noun_for,
     run_searches,
 )
-from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES, UNPARSED_LANGUAGES
 from sourcelight.engines.deepsearch.question.request import Term
 from sourcelight.engines.deepsearch.source.class_heads import MAX_ATTRIBUTE_LINES, Subtype, opening_of, read_subtype
 from sourcelight.engines.deepsearch.source.line_kinds import DOCUMENTS, is_outside_comments, lines_of_code
@@ -79,6 +79,7 @@ def count_subclasses(work: Work) -> Fact:
         len(subtypes), _subject(work, noun, subtypes), join_queries([*queries, *continued]), notes=work.notes,
         unit="definitions",
     )  # fmt: skip
+    fact.unread = _unread_languages(work, names)
     if filled_heads := find_filled_heads(work, names, {key[:3] for key in subtypes}):
         fact.subject += _mention_filled_heads(filled_heads)
         fact.is_open = True
@@ -95,6 +96,16 @@ def count_subclasses(work: Work) -> Fact:
 
     fact.tables = [table]
     return fact
+
+
+_OTHER_HEADS = UNPARSED_LANGUAGES - {"CoffeeScript", "Crystal", "D", "Dart", "Groovy", "Haxe", "Swift", "Vala"}
+"""Languages whose types name their bases in forms that aren't read, as ``(defclass gate (valve))``."""
+
+
+def _unread_languages(work: Work, names: str) -> list[str]:
+    """Return the languages with other heads whose files have one of the names, which may be bases there."""
+    rows = run_searches(work, make_queries(work, f"case:no type:file /{_NAMES.format(names=names)}/"))
+    return sorted({language_of(row["path"]) or "" for row in rows} & _OTHER_HEADS)
 
 
 def _of_kinds(

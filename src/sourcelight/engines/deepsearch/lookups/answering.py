@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, singular
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.deepsearch.evidence.claims import is_proven, without_secrets
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence, Finding, Statement
@@ -254,7 +254,8 @@ def _is_word_of_prose(lookup: Lookup, work: Work, definitions: Sequence[Definiti
     if _PLAIN_WORD.fullmatch(lookup.name) is None:
         return False
     is_of_noun = any(is_of_kind(work, location, lookup.symbol_kind) for location in definitions)
-    return bool(lookup.symbol_kind) and (lookup.symbol_kind.endswith("s") or not is_of_noun)
+    is_plural = singular(lookup.symbol_kind) != lookup.symbol_kind
+    return bool(lookup.symbol_kind) and (is_plural or not is_of_noun)
 
 
 def _find_undefined(lookup: Lookup, work: Work, queries: list[str]) -> Finding | None:

@@ -88,6 +88,10 @@ def is_of_kind(work: Work, location: DefinitionLocation, noun: str) -> bool:
     requested = singular(noun)
     lines = work.texts.lines(location.target, location.path)
     kind = kind_in_words(location.definition, lines, location.path)
+    # The form of a definition of a Lisp has the word: `(defclass valve`.
+    line = lines[location.definition.line - 1] if 0 < location.definition.line <= len(lines) else ""
+    if requested and re.match(rf"\s*\(def[\w-]*?{re.escape(requested)}\b", line) is not None:
+        return True
     return not requested or requested == kind or (requested in _SYNONYMS and kind in _SYNONYMS[requested])
 
 

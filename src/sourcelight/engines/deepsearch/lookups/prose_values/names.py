@@ -275,3 +275,26 @@ def owner_of(declared_line: int, holders: Sequence[Definition]) -> str:
     """Return the words for the function whose shorter form passes a value on; empty for another value."""
     function = next((holder for holder in holders if holder.kind in FUNCTION_KINDS), None)
     return f" of {code(function.name)}" if declared_line and function is not None else ""
+
+
+_FURTHER = r"(?:Builder|Config(?:uration)?|Options?|Opts|Settings|Impl|Defaults?|Params)?"
+"""The end of the name of a class that has the values of another one."""
+
+
+def has_name(text: str, name: str) -> bool:
+    """Return whether a text has each part of a name, or a class with the values of one."""
+    return all(
+        re.search(rf"(?<![A-Za-z\d]){re.escape(part)}{_FURTHER}(?![A-Za-z\d])", text, re.IGNORECASE) is not None
+        for part in re.split(r"\.|::?|->|#", name)
+        if part
+    )
+
+
+def is_of_inner_type(holders: Sequence[Definition], owner: str) -> bool:
+    """Return whether a value is of a type within the requested one: ``Pool.limit`` is none of ``Pool::Query``."""
+    types = [holder for holder in holders if holder.kind not in FUNCTION_KINDS]
+    if not types:
+        return False
+    name, outer = last_part(owner), {*(item.name for item in types[1:]), *types[0].container.split(".")}
+    is_same = re.fullmatch(rf"(?:{re.escape(name)})?{_FURTHER}", types[0].name, re.IGNORECASE) is not None
+    return name in outer and not is_same

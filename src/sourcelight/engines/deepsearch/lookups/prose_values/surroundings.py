@@ -13,7 +13,14 @@ from sourcelight.engines.deepsearch.lookups.definitions.branches import is_of_on
 from sourcelight.engines.deepsearch.lookups.initial_values import spreads
 from sourcelight.engines.deepsearch.lookups.prose_values.bindings import MAX_LINE, Binding
 from sourcelight.engines.deepsearch.lookups.prose_values.comments import comments_about
-from sourcelight.engines.deepsearch.lookups.prose_values.names import has_word, is_written, last_part, sets_option
+from sourcelight.engines.deepsearch.lookups.prose_values.names import (
+    has_name,
+    has_word,
+    is_of_inner_type,
+    is_written,
+    last_part,
+    sets_option,
+)
 from sourcelight.engines.deepsearch.lookups.prose_values.question import ValueQuestion
 from sourcelight.engines.deepsearch.source.fallbacks import asks_whether_absent
 from sourcelight.engines.deepsearch.source.functions import enclosing_function, types_around
@@ -131,7 +138,7 @@ def look_around(texts: FileTexts, question: ValueQuestion, item: BindingMatch) -
     owners = [owner for owner in owners if owner]
     is_owner_asked = bool(owners or item.in_names_around)
     item.is_prepared = _is_prepared(lines, item, names, openings, is_owner_asked=is_owner_asked)
-    if not all(_has_name(name_text, owner) for owner in owners):
+    if not all(has_name(name_text, owner) and not is_of_inner_type(item.holders, owner) for owner in owners):
         return False
 
     missing = [word for word in question.words if word not in item.in_name and word not in item.in_names_around]
@@ -193,18 +200,6 @@ def _without_last(name: str) -> str:
     """Return the owners of a name: ``Pool`` of ``Pool.limit``; empty for a name alone, and for the object itself."""
     owner = name[: len(name) - len(last_part(name))].rstrip(".:->#@$")
     return "" if owner.casefold() in {"self", "this"} else owner
-
-
-_FURTHER = r"(?:Builder|Config(?:uration)?|Options?|Opts|Settings|Impl|Defaults?|Params)?"
-"""The end of the name of a class that has the values of another one."""
-
-
-def _has_name(text: str, name: str) -> bool:
-    return all(
-        re.search(rf"(?<![A-Za-z\d]){re.escape(part)}{_FURTHER}(?![A-Za-z\d])", text, re.IGNORECASE) is not None
-        for part in re.split(r"\.|::?|->|#", name)
-        if part
-    )
 
 
 _FUNCTION_HEAD = re.compile(

@@ -54,6 +54,8 @@ _OF_DEFAULTS = re.compile(
     r"(?:^|/)(?:[\w-]+[._-])?defaults?(?:/[\w.-]+)?\.(?:ya?ml|json|toml|ini|cfg|conf|properties)$"
 )
 """Files of configuration that are called defaults, or are in a directory of this name."""
+_OF_VARIABLES = re.compile(r"(?:^|/)vars/[\w.-]+\.ya?ml$")
+"""Files of variables of Ansible, which replace what is in `defaults`."""
 _WITH_INITIALIZERS = frozenset({"Objective-C", "Objective-C++"})
 """Languages without values of members in their declarations, which an initializer sets instead."""
 _WITH_PLAIN_VALUES = frozenset({
@@ -181,7 +183,8 @@ def find_worded_default(work: Work, phrase: str, scope: str) -> Finding | None:
 def _may_declare(line: _ScopedLine) -> bool:
     """Return whether a line is of the code itself, or of a file of defaults."""
     rank = rank_of(line.path)
-    return rank.is_code or (rank is PathRank.TOOLS and _OF_DEFAULTS.search(line.path) is not None)
+    is_of_role = _OF_DEFAULTS.search(line.path) is not None or _OF_VARIABLES.search(line.path) is not None
+    return rank.is_code or (rank is PathRank.TOOLS and is_of_role)
 
 
 def _bare(name: str) -> str:
@@ -243,11 +246,21 @@ def _state(
     subject = candidates[0].subject
     finding = state_values(work, candidates, subject, queries, verb=verb_after(subject))
     follow_constant(work, candidates, finding)
+    other = next((line for line in lines if _is_override(line, best[0])), None) if is_default else None
+    if other is not None:
+        evidence = (*finding.headline.evidence, *_candidate(work.texts, other, name, is_default=is_default).evidence)
+        finding.headline = Statement(f"{finding.headline.text}; {code(other.path)} has another value", evidence)
     if is_conditional and not finding.condition:
         finding.condition = UNDER_CONDITION
         text = f"{finding.headline.text}; {UNDER_CONDITION}"
         finding.headline = Statement(text, finding.headline.evidence)
     return finding
+
+
+def _is_override(line: _ScopedLine, first: _ScopedLine) -> bool:
+    """Return whether a file of variables of Ansible replaces a value of `defaults`, such as for one platform."""
+    is_of_role = _OF_DEFAULTS.search(first.path) is not None and _OF_VARIABLES.search(line.path) is not None
+    return is_of_role and line.text[:1].strip() != "" and line.value not in {"", first.value}
 
 
 def _lines_in_scope(work: Work, name: str, words: Sequence[str], queries: list[str]) -> Iterator[_ScopedLine]:

@@ -160,6 +160,11 @@ def absent_subjects(text: str, repository_words: frozenset[str]) -> tuple[str, .
     return tuple(dict.fromkeys(subjects))[:_MAX_SUBJECTS]
 
 
+_KINDS_OF_DEFINITIONS = frozenset(
+    ["function", "method", "class", "type", "struct", "variable", "constant", "macro", "enum", "trait", "interface"]
+)
+
+
 def absent_compound(text: str, repository_words: frozenset[str]) -> str:
     """Return the name of two words that a question asks for, such as "rate limiting"; empty for another question."""
     reading = _read_object(text)
@@ -174,7 +179,9 @@ def absent_compound(text: str, repository_words: frozenset[str]) -> str:
     while tokens and tokens[-1].lower() in _FILLERS:
         tokens.pop()
     parts = tokens[-1].split("-") if len(tokens) == 1 else tokens
-    is_compound = len(parts) == 2 and all(part.isalpha() and len(part) >= _MIN_PART for part in parts)
+    # "Is there a parseFloat function" asks for a definition, whose line needn't say what it is.
+    is_kind = bool(parts) and parts[-1].lower() in _KINDS_OF_DEFINITIONS
+    is_compound = not is_kind and len(parts) == 2 and all(part.isalpha() and len(part) >= _MIN_PART for part in parts)
     lowered = [part.lower() for part in parts]
     are_sought = not any(part in FUNCTION_WORDS or part in repository_words or part in DESCRIBING for part in lowered)
     is_special = any(part not in GENERIC and part not in _OUTSIDE_CODE for part in lowered)

@@ -88,7 +88,7 @@ _DEPENDENCY_TEXTS = (
     ),
     (
         rf"(?:what are|which are|list|show) (?:me )?(?:all )?{_THE}(?:direct |runtime )?"
-        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build)(?:elopment)?[\s-]+)?(?P<name>dependencies)"
+        r"(?:(?P<owner>dev(?:elopment)?|test|peer|optional|build|indirect)[\s-]+)?(?P<name>dependencies)"
         "(?: (?:of|in|for))?"
     ),
     (
