@@ -513,6 +513,28 @@ def test_a_default_of_a_role_is_replaced_by_its_variables(tmp_path: Path) -> Non
 
 
 def test_a_kind_of_definition_is_no_word_of_a_compound(tmp_path: Path) -> None:
-    source = "export function read(text) {\n  return std.parseFloat(text);\n}\n"
-    engine = engine_for(tmp_path, {"src/read.js": source})
+    source = "pub fn read(text: []const u8) !f32 {\n    return try std.fmt.parseFloat(f32, text);\n}\n"
+    engine = engine_for(tmp_path, {"src/read.zig": source})
     assert "`parseFloat function`" not in lead_of(engine, "Is there a parseFloat function?")
+
+
+def test_calls_of_another_class_are_none_of_the_one_that_is_named(tmp_path: Path) -> None:
+    """Calls of a circuit breaker were stated for those of a retry policy, which has a function of the same name."""
+    policy = "package kiln;\n\npublic class {0} {{\n  public {0} withDelay(int delay) {{\n    return this;\n  }}\n}}\n"
+    use = "package kiln;\n\nclass Use {\n  Breaker prepare() {\n    return new Breaker()\n        .withDelay(1);\n  }\n}\n"
+    files: Files = {
+        "src/kiln/Retry.java": policy.format("Retry"),
+        "src/kiln/Breaker.java": policy.format("Breaker"),
+        "src/kiln/Use.java": use,
+    }
+    engine = engine_for(tmp_path, files)
+    assert not lead_of(engine, "What calls Retry.withDelay?").startswith("`withDelay` is called by name")
+    assert not lead_of(engine, "What calls withDelay of Retry?").startswith("`withDelay` is called by name")
+
+
+def test_a_case_of_an_enum_is_no_condition(tmp_path: Path) -> None:
+    source = "enum Glaze: Int {\n    case matte = 1\n    case glossy = 2\n}\n"
+    engine = engine_for(tmp_path, {"Glaze.swift": source})
+    lead = lead_of(engine, "What is Glaze.glossy?")
+    assert "`2`" in lead
+    assert "condition" not in lead

@@ -227,7 +227,7 @@ def _find_named(lookup: Lookup, work: Work) -> Finding | None:
 
     if find is not None:
         finding = find(work, definitions, lookup.name, queries)
-        return finding if lookup.kind != "callers" or are_calls_in_scope(finding, definitions, lookup.owner) else None
+        return finding if lookup.kind != "callers" or are_calls_in_scope(work, finding, definitions, lookup) else None
 
     finding = state_definitions(work, lookup.name, definitions, queries)
     if lookup.kind == "existence" and is_of_kind(work, definitions[0], lookup.symbol_kind):
@@ -282,7 +282,7 @@ def _find_undefined(lookup: Lookup, work: Work, queries: list[str]) -> Finding |
         if callers is None and not lookup.owner and not _PLAIN_WORD.fullmatch(lookup.name):
             # What is registered, emitted or handled may have its name in quotation marks alone.
             callers = find_key_uses(work, lookup.name, of_calls=True)
-        if callers is not None and are_calls_in_scope(callers, [], lookup.owner):
+        if callers is not None and are_calls_in_scope(work, callers, [], lookup):
             return callers
 
     # A missing word of prose proves nothing: "where is authentication implemented?"

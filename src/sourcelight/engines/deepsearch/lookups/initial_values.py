@@ -21,8 +21,14 @@ from sourcelight.engines.deepsearch.facts.searches import make_queries, run_sear
 from sourcelight.engines.deepsearch.facts.unparsed_definitions import PROGRAMMING_LANGUAGES
 from sourcelight.engines.deepsearch.lookups.defaults import find_parameter_default, heads_of, state_values, value_at
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, ValueCandidate
-from sourcelight.engines.deepsearch.lookups.definitions.search import definition_at, with_overloads
+from sourcelight.engines.deepsearch.lookups.definitions.search import (
+    definition_at,
+    find_definitions,
+    split_name,
+    with_overloads,
+)
 from sourcelight.engines.deepsearch.lookups.recount import code_lines
+from sourcelight.engines.deepsearch.question.lookups import Lookup
 from sourcelight.engines.deepsearch.source.functions import enclosing_function
 from sourcelight.engines.deepsearch.source.line_kinds import lines_of_code
 from sourcelight.engines.deepsearch.source.test_customs import is_in_test_module
@@ -247,12 +253,27 @@ _FILE_ENDING = re.compile(r"\.(?:[a-z]\w*|R|Rmd|PL)$")
 """The end of a file's name; a capital letter begins a part of a module's name."""
 
 
-def are_calls_in_scope(finding: Finding | None, definitions: Sequence[DefinitionLocation], scope: str) -> bool:
-    """Return whether a scope such as "the reader" is where a function is defined, or where all of its calls are."""
-    if finding is None or not scope:
+def are_calls_in_scope(
+    work: Work, finding: Finding | None, definitions: Sequence[DefinitionLocation], lookup: Lookup
+) -> bool:
+    """Return whether a scope such as "the reader" is where a function is defined, or where all of its calls are.
+
+    Of a function that others share their name with, calls that match by name alone may be calls of the others.
+    """
+    (owner, simple), scope = split_name(lookup.name), lookup.owner
+    if finding is None or not (scope or owner):
         return True
+    has_rivals = False
+    if definitions and re.match(rf"`{re.escape(simple)}` .{{0,40}}by name ", finding.headline.text) is not None:
+        positions = {(item.path, item.definition.line) for item in definitions}
+        all_definitions = find_definitions(work.without_notes(), simple, [], unparsed=True)
+        has_rivals = any(
+            item.rank.is_code and (item.path, item.definition.line) not in positions for item in all_definitions
+        )
+    if not scope:
+        return not has_rivals
     in_scope = [is_in_scope(location.path, location.definition.container, scope) for location in definitions]
-    if in_scope and all(in_scope):
+    if in_scope and all(in_scope) and not has_rivals:
         return True
 
     lines = [item for statement in finding.details for item in statement.evidence if isinstance(item, FileEvidence)]

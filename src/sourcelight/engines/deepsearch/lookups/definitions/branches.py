@@ -47,7 +47,7 @@ _GUARDED = re.compile(r"\s*#\s*define\s+(\w+)\s*$")
 _LISP_CONDITION = re.compile(r"\s*\(+(?:if|if-let|when|when-let|unless|cond|case|pcase|condition-case)(?=[\s(]|$)")
 _ATTEMPT = re.compile(r"\s*(?:[})\]]\s*)?(?:try|do(?=\s*\{\s*$))\b(?!\s*[.=(])")
 _BRANCH = re.compile(
-    r"\s*(?:[})\]]\s*)?(?:if|elif|elsif|elseif|else|then|unless|case|when|default(?=\s*:)|catch|except|rescue)\b(?!\s*[.=:]=?\s*[\w\"'])",
+    r"\s*(?:[})\]]\s*)?(?:if|elif|elsif|elseif|else|then|unless|case(?!\s+`?\w+`?\s*=(?!=))|when|default(?=\s*:)|catch|except|rescue)\b(?!\s*[.=:]=?\s*[\w\"'])",
     re.IGNORECASE,
 )
 _AFTERWARDS = re.compile(r"\S\s+(?:if|unless)\s+\S")
