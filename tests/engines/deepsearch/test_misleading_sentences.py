@@ -521,7 +521,7 @@ def test_a_kind_of_definition_is_no_word_of_a_compound(tmp_path: Path) -> None:
 def test_calls_of_another_class_are_none_of_the_one_that_is_named(tmp_path: Path) -> None:
     """Calls of a circuit breaker were stated for those of a retry policy, which has a function of the same name."""
     policy = "package kiln;\n\npublic class {0} {{\n  public {0} withDelay(int delay) {{\n    return this;\n  }}\n}}\n"
-    use = "package kiln;\n\nclass Use {\n  Breaker prepare() {\n    return new Breaker()\n        .withDelay(1);\n  }\n}\n"
+    use = "package kiln;\n\nclass Use {\n  Breaker make() {\n    return new Breaker()\n        .withDelay(1);\n  }\n}\n"
     files: Files = {
         "src/kiln/Retry.java": policy.format("Retry"),
         "src/kiln/Breaker.java": policy.format("Breaker"),
@@ -538,3 +538,25 @@ def test_a_case_of_an_enum_is_no_condition(tmp_path: Path) -> None:
     lead = lead_of(engine, "What is Glaze.glossy?")
     assert "`2`" in lead
     assert "condition" not in lead
+
+
+def test_a_comment_that_data_contradict_is_no_default(tmp_path: Path) -> None:
+    """In puppetlabs-ntp, the comment says 0664, and the data that set the mode say 0644."""
+    comment = "# @param kiln_mode\n#   The mode of the file. Default value: '0664'.\n#\n"
+    manifest = comment + "class kiln (\n  String $kiln_mode,\n) {}\n"
+    files: Files = {"manifests/init.pp": manifest, "data/common.yaml": "---\nkiln::kiln_mode: '0644'\n"}
+    assert "0664" not in lead_of(engine_for(tmp_path / "a", files), "What is the default of kiln_mode?")
+    files["data/common.yaml"] = "---\nkiln::kiln_mode: '0664'\n"
+    assert "0664" in lead_of(engine_for(tmp_path / "b", files), "What is the default of kiln_mode?")
+
+
+def test_a_long_docstring_hides_no_other_default(tmp_path: Path) -> None:
+    """In aleph, 60000 of a second function stood below a docstring of more lines than were looked at."""
+    listed = "".join(f"   | `option-{number}` | an 'option' |\n" for number in range(70))
+    form = '(defn {}\n  "{}"\n  [{{:keys [control-period]\n    :or   {{control-period {}}}}}]\n  control-period)\n'
+    files: Files = {
+        "src/flow.clj": f"(ns flow)\n\n{form.format('pool', 'Make one.', 10000)}",
+        "src/http.clj": f"(ns http)\n\n{form.format('connect', listed, 60000)}",
+    }
+    lead = lead_of(engine_for(tmp_path, files), "What is the default of control-period?")
+    assert "`10000`" not in lead or "`60000`" in lead

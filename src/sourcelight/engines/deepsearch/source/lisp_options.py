@@ -19,8 +19,8 @@ _MAX_LINE = 600
 """Characters of a line that is read."""
 _MAP_LINES = 12
 """Lines above a line in which the map that it is in may begin: lists of parameters are short."""
-_FORM_LINES = 60
-"""Lines above a line in which the form that it is in may begin."""
+_FORM_LINES = 200
+"""Lines above a line in which the form that it is in may begin: a docstring may list dozens of options."""
 
 # Forms.
 

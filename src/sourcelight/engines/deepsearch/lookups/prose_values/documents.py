@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.languages import language_of
+from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import rank_of
@@ -142,7 +143,19 @@ def find_stated(work: Work, question: ValueQuestion, queries: list[str]) -> list
 
     order = max(((share, -item.rank) for share, item in candidates), default=(0, 0))
     best = [item for share, item in candidates if (share, -item.rank) == order]
-    return best if len({_bare(item.value) for item in best}) == 1 else []
+    is_clear = len({_bare(item.value) for item in best}) == 1 and not any(_is_replaced(work, item) for item in best)
+    return best if is_clear else []
+
+
+def _is_replaced(work: Work, item: ValueCandidate) -> bool:
+    """Return whether data of Puppet give a parameter another value than its comment says: ``kiln::mode: '0644'``."""
+    if not item.path.endswith(".pp"):
+        return False
+    name = item.evidence[0].symbols[0]
+    pattern = rf"::{escape_regexp(name)}:\s"
+    rows = run_searches(work, make_queries(work, rf"case:yes type:file file:(^|/)(hiera)?data/.*\.ya?ml$ /{pattern}/"))
+    values = {_bare((row["line"] or "").partition(f"::{name}:")[2].strip()) for row in rows}
+    return bool(values - {_bare(item.value)})
 
 
 def _is_code(texts: FileTexts, target: Target, path: str, number: int) -> bool:
