@@ -552,11 +552,21 @@ def test_a_comment_that_data_contradict_is_no_default(tmp_path: Path) -> None:
 
 def test_a_long_docstring_hides_no_other_default(tmp_path: Path) -> None:
     """In aleph, 60000 of a second function stood below a docstring of more lines than were looked at."""
-    listed = "".join(f"   | `option-{number}` | an 'option' |\n" for number in range(70))
+    docstring = "".join(f"   | `option-{number}` | an 'option' |\n" for number in range(70))
     form = '(defn {}\n  "{}"\n  [{{:keys [control-period]\n    :or   {{control-period {}}}}}]\n  control-period)\n'
     files: Files = {
         "src/flow.clj": f"(ns flow)\n\n{form.format('pool', 'Make one.', 10000)}",
-        "src/http.clj": f"(ns http)\n\n{form.format('connect', listed, 60000)}",
+        "src/http.clj": f"(ns http)\n\n{form.format('connect', docstring, 60000)}",
     }
     lead = lead_of(engine_for(tmp_path, files), "What is the default of control-period?")
     assert "`10000`" not in lead or "`60000`" in lead
+
+
+def test_a_default_argument_replaces_the_first_value_of_a_slot(tmp_path: Path) -> None:
+    """In hunchentoot, max-thread-count was stated to be nil, while its class passes 100."""
+    source = (
+        "(defvar *default-burn-count* 100)\n\n(defclass kiln ()\n  ((burn-count\n    :initarg :burn-count\n"
+        "    :initform nil\n    :accessor kiln-burn-count))\n  (:default-initargs\n"
+        "   :burn-count *default-burn-count*))\n"
+    )
+    assert "`nil`" not in lead_of(engine_for(tmp_path, {"kiln.lisp": source}), "What is the default of burn-count?")

@@ -95,6 +95,8 @@ _OVERLOAD_CALL = re.compile(
     r"\s*(?:return\s+)?(?:this\.)?(?P<name>[a-z]\w*)\((?P<arguments>[^;\n]{1,300})\);\s*\}?\s*$"
 )
 _HEAD = r"\b{name}\s*\((?P<parameters>[^;{{}}\n]{{0,400}})\)\s*(?:throws\s[\w., ]{{1,100}})?\{{?\s*$"
+_MAX_SLOT_LINES = 120
+"""Lines below a slot of Lisp in which its class goes on."""
 _MATCH_LINES, _CLASS_LINES, _OVERLOAD_LINES, _HEAD_LINES, _MAX_HEADS = 6, 12, 3, 30, 30
 
 
@@ -200,12 +202,21 @@ def _read_lisp(lines: Sequence[str], number: int) -> Iterator[OptionDefault]:
     for index in range(number, min(number + _CLASS_LINES, len(lines) + 1) if slot is not None else number):
         line = without_texts(lines[index - 1][:MAX_LINE])
         form = _INITFORM.search(lines[index - 1][:MAX_LINE])
+        if slot is not None and form is not None and _is_argument_below(lines, index, slot["name"]):
+            return
         if slot is not None and form is not None:
             yield OptionDefault(slot["name"], form["value"], slot.start("name"), number, index)
             return
         depth += line.count("(") - line.count(")")
         if depth <= 0:
             return
+
+
+def _is_argument_below(lines: Sequence[str], number: int, name: str) -> bool:
+    """Return whether a class of Lisp gives a slot a default argument below a line, which replaces its first value."""
+    below = re.split(r"\n\(", "\n".join(line[:MAX_LINE] for line in lines[number : number + _MAX_SLOT_LINES]))[0]
+    arguments = below.lower().partition("(:default-initargs")[2]
+    return re.search(rf":{re.escape(name.lower())}(?=[\s)])", arguments) is not None
 
 
 def _is_open(text: str, start: str) -> bool:
