@@ -295,6 +295,27 @@ def test_the_rule(
     assert status_of(query, kind, matches, skipped, (error,), display=display)[0] == "failed"
 
 
+@pytest.mark.parametrize(
+    "alert",
+    [
+        Alert("Some repositories could not be searched", "", ""),
+        Alert("Too many matching repositories", "", ""),
+        Alert("Structural search needs more memory", "", ""),
+        Alert("Invalid revision syntax", "", "warning"),
+        Alert("Permissions syncing in progress", "", ""),
+        Alert("Unable To Process Query", "", ""),
+        Alert("Timed out while searching", "", ""),
+        Alert("", "", "ownership-search-error"),
+    ],
+)
+def test_an_alert_in_place_of_a_skipped_item_limits_the_answer(alert: Alert) -> None:
+    reason = f"alert: {alert.title or alert.kind}"
+    assert status_of("a", "standard", 3, (), (alert,)) == ("limited", (reason,))
+    reasons = status_of("a", "standard", 3, (MISSING,), (alert,))[1]
+    assert reasons[0].startswith("document-missing")
+    assert status_of("a", "standard", 3, (), (Alert("A filter has no effect", "", "warning"),))[0] == "complete"
+
+
 def test_the_rule_of_calls() -> None:
     assert call_status(complete=True, rows=3, limit=3) == "complete"
     assert call_status(complete=False, rows=3, limit=3) == "partial"

@@ -282,6 +282,7 @@ def test_an_error_in_the_middle_is_the_reason_of_the_break(through: str) -> None
         pytest.raises(sl.StreamBroken, match="the service said: the index is being moved") as caught,
     ):
         code.search("tide")
+    assert str(caught.value).count("the index is being moved") == 1
     assert caught.value.reason == "the index is being moved"
     assert caught.value.result is not None
     assert len(caught.value.result) == 1

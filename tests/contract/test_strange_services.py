@@ -23,6 +23,12 @@ MATCHES = ("matches", json.dumps(_VALUES, ensure_ascii=False).encode())
 DONE: tuple[str, Any] = ("done", {})
 FULL = sse(MATCHES, progress(3), DONE)
 _CUT = FULL.index("\u706f".encode()) + 1
+_REVERSED = {
+    "content": "tide",
+    "contentStart": {"offset": 0, "line": 0, "column": 0},
+    "ranges": [{"start": {"offset": 4, "line": 0, "column": 4}, "end": {"offset": 1, "line": 0, "column": 1}}],
+}
+_DEFINITIONS = {"type": "symbol", "path": "a.go", "repository": REPOSITORY}
 _TIMED_OUT = {"reason": "shard-timeout", "title": "1 timed out", "message": "", "severity": "warn"}
 
 
@@ -78,6 +84,19 @@ LIMITED = {
     "skipped without a reason": (ScriptedReply([sse(MATCHES, final(skipped=[{"title": "2 late"}]), DONE)]), "2 late"),
     "matches is an object": (ScriptedReply([sse(("matches", _VALUES[0]), progress(1), DONE)]), "unreadable-match"),
     "a match is null": (ScriptedReply([sse(("matches", [None, *_VALUES]), progress(4), DONE)]), "unreadable-match"),
+    "a range that ends before it starts": (
+        ScriptedReply([sse(("matches", [content(lineMatches=None, chunkMatches=[_REVERSED])]), progress(1), DONE)]), "before it starts",
+    ),
+    "definitions without a name": (
+        ScriptedReply([sse(("matches", [_DEFINITIONS | {"symbols": [None, {"kind": "CLASS"}]}]), progress(2), DONE)]),
+        "no name of a definition",
+    ),
+    "no definitions": (
+        ScriptedReply([sse(("matches", [_DEFINITIONS | {"symbols": None}]), progress(0), DONE)]), "no name of a definition",
+    ),
+    "a commit of nothing": (
+        ScriptedReply([sse(("matches", [{"type": "commit", "repository": "r", "oid": 5}]), progress(1), DONE)]), "no commit",
+    ),
     "a name in capitals": (ScriptedReply([sse(("Matches", _VALUES), MATCHES, progress(6), DONE)]), "3 matches of 6"),
 }  # fmt: skip
 BROKEN: Mapping[str, tuple[ScriptedReply, type[SourcelightError], int]] = {

@@ -47,6 +47,13 @@ _LEFT_OUT = re.compile(
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 """A timeout in the title of an alert: "Search timed out", "timeout", "time-out"."""
 
+_UNSEARCHED = re.compile(
+    r"could not be searched|invalid revision syntax|too many matching repositories|needs more memory|unable to process"
+    r"|permissions syncing|ownership-search-error",
+    re.IGNORECASE,
+)
+"""Titles and a kind of the alerts that other services send in place of a skipped item (wire reference 7.1)."""
+
 _OF_REPOSITORIES = re.compile(r"([\d,]+) (?:forked|archived)")
 """A title without its noun, as the protocol has it: "1 forked", "1,204 archived"."""
 
@@ -158,7 +165,11 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
     by name only because they are binary or large, are shown but do not limit the answer.
     """
     reasons = [reason_of(item) for item in skipped if is_limiting(item)]
-    reasons += [f"alert: {alert.title}" for alert in alerts if alert.kind != "error" and _TIMEOUT.search(alert.title)]
+    for alert in alerts:
+        # A skipped item says which repositories; this package sends both.
+        is_unsearched = not reasons and _UNSEARCHED.search(f"{alert.title} {alert.kind}")
+        if alert.kind != "error" and (is_unsearched or _TIMEOUT.search(alert.title)):
+            reasons.append(f"alert: {alert.title or alert.kind}")
     return _distinct(reasons)
 
 

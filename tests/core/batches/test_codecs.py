@@ -469,7 +469,7 @@ _BAD: dict[str, tuple[bytes, str]] = {
     ),
     "a range that ends before it starts": (
         json.dumps(_GOOD | {"chunkMatches": [_CHUNK | {"ranges": [_range(4, 3)]}]}).encode(),
-        "a number out of range: no range lies in",
+        "a number out of range: a range ends before",
     ),
     "a definition before the file": (
         json.dumps(_GOOD | {"type": "symbol", "symbols": [{"name": "x", "url": "", "line": -7}]}).encode(),

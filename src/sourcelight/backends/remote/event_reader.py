@@ -104,7 +104,7 @@ class EventReader:
 
     def with_reason(self, broken: StreamBroken) -> StreamBroken:
         """Return an error with the message of the last ``error`` event, if the service sent one before the break."""
-        if not self._said_error:
+        if not self._said_error or broken.reason:
             return broken
         message = f"{broken}; the service said: {self._said_error}"
         return StreamBroken(message, events_seen=broken.events_seen, reason=self._said_error)

@@ -42,7 +42,7 @@ UNKNOWN_TYPE = "a type that this version doesn't know"
 """Reason of an `OtherMatch` without a fault."""
 
 _FILE_TYPES = frozenset({"content", "path", "symbol"})
-_ALWAYS_COMPLETE = frozenset({"repo", "commit", "diff"})
+_COMMIT_TYPES = frozenset({"commit", "diff"})
 """Types of matches that are rows whatever fields they lack."""
 
 _UNFIT = (OverflowError, pa.ArrowInvalid, OverlappingRanges)
@@ -331,9 +331,11 @@ def _is_complete(record: WireRecord) -> bool:
     """Return whether a record can be decoded into rows without reading its other fields."""
     if record.type == "content":
         return record.path is not None and bool(record.line_matches or record.chunk_matches)
-    if record.type in _ALWAYS_COMPLETE:
-        return True
-    return record.path is not None and record.type in _FILE_TYPES
+    if record.type == "symbol":
+        return record.path is not None and bool(record.symbols)
+    if record.type in _COMMIT_TYPES:
+        return record.oid is not None
+    return record.type == "repo" or (record.path is not None and record.type in _FILE_TYPES)
 
 
 def _lack(record: WireRecord, fields: Mapping[str, Any]) -> str:
@@ -346,6 +348,10 @@ def _lack(record: WireRecord, fields: Mapping[str, Any]) -> str:
         return "no path"
     if record.type == "content" and not _is_complete(record):
         return "no matched lines"
+    if record.type == "symbol" and not (record.symbols and all(symbol.name for symbol in record.symbols)):
+        return "no name of a definition"
+    if record.type in _COMMIT_TYPES and not (record.oid or record.url or record.content):
+        return "no commit"
     return ""
 
 

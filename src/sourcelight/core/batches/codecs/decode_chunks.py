@@ -95,7 +95,8 @@ class ChunkRows:
         OverlappingRanges
             If ranges lie over each other so often that they can't be matches.
         OverflowError
-            If a position is negative, or no range of a record lies in the lines that were sent, so it has no row.
+            If a position is negative, a range ends before it starts, or no range of a record lies in the lines that
+            were sent, so it has no row.
         """
         if not self._texts:
             return None
@@ -107,6 +108,9 @@ class ChunkRows:
         chunk_of_range = repeats(np.asarray(self._counts))
         starts, ends = self._starts.arrays(), self._ends.arrays()
         refuse_negative(first, starts.line, starts.column, ends.line, ends.column)
+        is_reversed = (ends.line < starts.line) | ((ends.line == starts.line) & (ends.column < starts.column))
+        if is_reversed.any():
+            raise OverflowError("a range ends before it starts")
         line_ranges = _LineRanges(chunk_of_range, starts, ends, first, lines)
         self._refuse_rowless(line_ranges.chunk)
         if not len(line_ranges.line):
