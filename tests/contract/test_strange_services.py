@@ -85,17 +85,20 @@ LIMITED = {
     "matches is an object": (ScriptedReply([sse(("matches", _VALUES[0]), progress(1), DONE)]), "unreadable-match"),
     "a match is null": (ScriptedReply([sse(("matches", [None, *_VALUES]), progress(4), DONE)]), "unreadable-match"),
     "a range that ends before it starts": (
-        ScriptedReply([sse(("matches", [content(lineMatches=None, chunkMatches=[_REVERSED])]), progress(1), DONE)]), "before it starts",
+        ScriptedReply([sse(("matches", [content(lineMatches=None, chunkMatches=[_REVERSED])]), progress(1), DONE)]),
+        "unreadable-match",
     ),
     "definitions without a name": (
         ScriptedReply([sse(("matches", [_DEFINITIONS | {"symbols": [None, {"kind": "CLASS"}]}]), progress(2), DONE)]),
         "no name of a definition",
     ),
     "no definitions": (
-        ScriptedReply([sse(("matches", [_DEFINITIONS | {"symbols": None}]), progress(0), DONE)]), "no name of a definition",
+        ScriptedReply([sse(("matches", [_DEFINITIONS | {"symbols": None}]), progress(0), DONE)]),
+        "no name of a definition",
     ),
     "a commit of nothing": (
-        ScriptedReply([sse(("matches", [{"type": "commit", "repository": "r", "oid": 5}]), progress(1), DONE)]), "no commit",
+        ScriptedReply([sse(("matches", [{"type": "commit", "repository": "r", "oid": 5}]), progress(1), DONE)]),
+        "no commit",
     ),
     "a name in capitals": (ScriptedReply([sse(("Matches", _VALUES), MATCHES, progress(6), DONE)]), "3 matches of 6"),
 }  # fmt: skip
