@@ -108,7 +108,7 @@ whole.figure("retention") if "retention" in whole.figures else "no second year"
 
 # %%
 folders = report.tables.get("directories", pd.DataFrame())
-folders[["directory", "additions", "deletions", "commits", "authors"]].head(8) if len(folders) else "no folder"
+folders[["repository", "directory", "additions", "deletions", "commits", "authors"]].head(8) if len(folders) else "no folder"
 
 # %%
 owners = report.tables.get("ownership", pd.DataFrame())

@@ -90,6 +90,21 @@ def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
     }
 
 
+def test_the_summary_and_the_figure_of_directories_count_the_same_files(tmp_path: Path) -> None:
+    builder = RepositoryBuilder(tmp_path / "demo")
+    builder.commit({"src/a.py": "1\n", "lib/package-lock.json": "{}\n"}, "first")
+    builder.tag("v1")
+    builder.commit({"src/a.py": "1\n2\n3\n", "lib/package-lock.json": "{}\n" * 9}, "more")
+    with sl.open(tmp_path) as code:
+        report = changes(code, "demo", "v1", "HEAD", progress=False)
+
+    assert report.tables["directories"]["directory"].tolist() == ["src/*"]
+    assert report.lead[1] == (
+        "2 files differ: 10 lines added and 0 removed. Without vendored, generated and lock files (80% of all changed "
+        "lines), most changed lines are in src/ (100%)."
+    )
+
+
 def test_each_number_of_commits_leads_to_as_many(release: Report) -> None:
     for name in ("commits", "merges", "commits by bots", "commits before"):
         assert len(release.drill_down(name)) == value(release, name)

@@ -14,6 +14,7 @@ from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.markup import count_of
 from sourcelight.core.query.file_kinds import DOCUMENTATION, SOURCE, kind_of_path
 from sourcelight.lab.reports.model import DATE_SPAN, LINE_SUMS, Frame, ReportTable
+from sourcelight.lab.reports.text import first_directory, share_text, shares_text
 
 AUTHORED = (SOURCE, DOCUMENTATION)
 """Kinds of files that people of a repository write."""
@@ -76,6 +77,26 @@ def add_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: s
 def is_written(frame: Frame) -> Frame:
     """Return whether the files of a frame with ``file_kind`` are of `AUTHORED`."""
     return frame["file_kind"].astype("str").isin(AUTHORED)
+
+
+def largest_directories(files: Frame) -> tuple[str, str]:
+    """Return where most lines of written files are, with shares, and a phrase about the other files; each may be empty.
+
+    Directories of several repositories may share a name and would be added up: of several, repositories are named.
+    """
+    lines = (files["additions"].fillna(0) + files["deletions"].fillna(0)).astype("int64")
+    # Without kinds of files, all count as written.
+    has_kinds = "file_kind" in files and files["file_kind"].notna().any()
+    is_counted = is_written(files) if has_kinds else lines >= 0
+    is_of_several = "repository" in files and files["repository"].nunique() > 1
+    names = files["repository"].astype("str") if is_of_several else files["path"].astype("str").map(first_directory)
+
+    totals = lines[is_counted].groupby(names[is_counted]).sum()
+    shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
+    if is_counted.all():
+        return shares, ""
+    other_share = lines[~is_counted].sum() / max(int(lines.sum()), 1)
+    return shares, f"Without vendored, generated and lock files ({share_text(other_share)} of all changed lines)"
 
 
 def kinds_table(diffs: Frame) -> ReportTable:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sourcelight.core.markup import count_of, join_words, name_in_sentence, plural
+from sourcelight.lab.reports.files import largest_directories
 from sourcelight.lab.reports.history import line_metrics
 from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import JOINED, PEOPLE, future_text, people_before_metric, unify_names
@@ -15,9 +16,7 @@ from sourcelight.lab.reports.text import (
     compare_commits,
     date_text,
     duration_text,
-    first_directory,
     people_commits,
-    shares_text,
 )
 
 _NOUNS = {
@@ -223,11 +222,11 @@ def _size_text(diffs: Frame) -> str:
         return f"{text}."
 
     text += f": {count_of(additions, 'line')} added and {deletions:,} removed"
-    # By the first directory only: deeper ones have too small shares for a sentence.
-    sizes = (diffs["additions"].fillna(0) + diffs["deletions"].fillna(0)).astype("int64")
-    totals = sizes.groupby(diffs["path"].map(first_directory)).sum()
-    shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
-    if shares:
+    # By the first directory only: deeper ones have too small shares for a sentence. The section of files has the same.
+    shares, other_files = largest_directories(diffs)
+    if shares and other_files:
+        text += f". {other_files}, most changed lines are in {shares}"
+    elif shares:
         text += f", most of them in {shares}"
     return f"{text}."
 

@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sourcelight.core.markup import count_of, join_words
-from sourcelight.lab.reports.files import is_written
+from sourcelight.lab.reports.files import largest_directories
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.people import Turnover, future_text
 from sourcelight.lab.reports.text import (
     compare_commits,
     date_text,
     duration_text,
-    first_directory,
     namesake_texts,
     person_labels,
     share_text,
@@ -136,27 +135,12 @@ def _places_text(files: Frame | None) -> str:
     if files is None or not len(files):
         return ""
 
-    lines = files["additions"] + files["deletions"]
-    # Without kinds of files, all count as written.
-    is_authored = lines >= 0
-    if files["file_kind"].notna().any():
-        is_authored = is_written(files)
-
-    names = files["path"].astype("str").map(first_directory)
-    # Directories of several repositories may share a name, and would be added up.
-    if len(files["repository"].unique()) > 1:
-        names = files["repository"].astype("str")
-
-    totals = lines[is_authored].groupby(names[is_authored]).sum()
-    shares = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
+    shares, other_files = largest_directories(files)
     if not shares:
         return ""
-    if is_authored.all():
-        return f"Most changed lines are in {shares}."
-
-    other_share = lines[~is_authored].sum() / max(int(lines.sum()), 1)
-    other_kinds = f"vendored, generated and lock files ({share_text(other_share)} of all changed lines)"
-    return f"Without {other_kinds}, most changed lines are in {shares}."
+    return (
+        f"{other_files}, most changed lines are in {shares}." if other_files else f"Most changed lines are in {shares}."
+    )
 
 
 def _comparison_text(comparison: Turnover | None, *, is_full_history: bool) -> str:
