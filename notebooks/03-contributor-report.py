@@ -108,7 +108,8 @@ whole.figure("retention") if "retention" in whole.figures else "no second year"
 
 # %%
 folders = report.tables.get("directories", pd.DataFrame())
-folders[["repository", "directory", "additions", "deletions", "commits", "authors"]].head(8) if len(folders) else "no folder"
+columns = ["repository", "directory", "additions", "deletions", "commits", "authors"]
+folders[columns].head(8) if len(folders) else "no folder"
 
 # %%
 owners = report.tables.get("ownership", pd.DataFrame())

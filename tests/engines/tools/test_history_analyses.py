@@ -225,6 +225,14 @@ def test_hotspots_follow_renamed_files(past: Past) -> None:
     assert [r["path"] for r in past.rows("hotspots", repos=NAMES, limit=1)] == ["src/lib/b.py"]
 
 
+def test_large_commits_that_pairs_leave_out_are_a_rule_and_counted_if_there_are_any(past: Past) -> None:
+    notices = past.call("coupling", repos=NAMES).notices
+    assert not [notice for notice in notices if "leave out" in notice]
+    rules = [notice for notice in past.call("coupling", repos=NAMES, maxFiles=2).notices if "leave out" in notice]
+    assert len(rules) == 1
+    assert is_rule(rules[0], "coupling")
+
+
 def test_coupling_finds_files_that_change_together(past: Past) -> None:
     answer = past.call("coupling", repos=NAMES, minCommits=1, minDegree=0.3)
     pairs = {(r["path"], r["other_path"]): (r["shared_commits"], r["commits"], r["other_commits"])

@@ -66,6 +66,18 @@ def test_changes_with_a_wrong_clock_are_compared_with_no_period(
     )
 
 
+def test_the_time_before_a_base_has_no_commit_after_it(tmp_path: Path) -> None:
+    """Its history had one of 2090, which counted among those of the 20 days before."""
+    repo = RepositoryBuilder(tmp_path / "demo")
+    for number, date in enumerate([START, FUTURE, START + 90 * DAY, START + 100 * DAY, START + 120 * DAY]):
+        repo.commit({"a.txt": f"{number}\n"}, f"commit {number}", date=date)
+        repo.git("tag", f"v{number}")
+    with sl.open(tmp_path) as code:
+        report = changes(code, "demo", "v3", "v4", progress=False)
+    assert {metric.name: metric.value for metric in report.metrics}["commits before"] == 2
+    assert len(report.drill_down("commits before")) == 2
+
+
 def test_authors_without_a_name_are_no_namesakes(tmp_path: Path) -> None:
     """They were "2 people named “”" who may be one person."""
     repo = RepositoryBuilder(tmp_path / "demo")

@@ -182,8 +182,10 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
     notices = [
         *part.notices,
         Rule(f"Pairs need {min_commits} commits together and a degree of {degree}; merges are left out.", "coupling"),
-        f"Pairs leave out {count_of(skipped, 'commit')} with more than {max_files} files.",
     ]
+    if skipped:
+        text = f"Pairs leave out {count_of(skipped, 'commit')} with more than {max_files} files."
+        notices.append(Rule(text, "coupling"))
     notices += kind_notices(arguments.file_kinds)
     attributes = {
         **part.dates,

@@ -182,6 +182,8 @@ def commits_before(code: Client, stages: ReportProgress, request: ChangeRequest,
 
     ask = partial(stages.ask, "earlier people")
     before = ask(code.commit_search, repos=[request.repo], revisions=[request.base], after=after.to_pydatetime())
+    # By wrong clocks, base may have commits that are dated after it.
+    before = _with_attrs(before[before["commit_date"] <= data.base_date].reset_index(drop=True), before)
     if not request.paths:
         return before
 
