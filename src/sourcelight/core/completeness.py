@@ -52,7 +52,7 @@ _UNSEARCHED = re.compile(
     r"|permissions syncing|ownership-search-error",
     re.IGNORECASE,
 )
-"""Titles and a kind of the alerts that other services send in place of a skipped item (wire reference 7.1)."""
+"""Titles and a kind of the alerts that other services send without a skipped item (wire reference 7.1)."""
 
 _OF_REPOSITORIES = re.compile(r"([\d,]+) (?:forked|archived)")
 """A title without its noun, as the protocol has it: "1 forked", "1,204 archived"."""
