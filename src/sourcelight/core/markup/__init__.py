@@ -5,7 +5,7 @@ widgets: these are in `sourcelight.display`. Start with `escaping`; `markdown` r
 """
 
 from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal, literal_line
-from sourcelight.core.markup.counts import capitalize, count_of, join_first, join_words
+from sourcelight.core.markup.counts import capitalize, count_of, join_first, join_words, plural, singular
 from sourcelight.core.markup.escaping import (
     MAX_NAME_CHARS,
     NO_MATH,
@@ -24,7 +24,6 @@ from sourcelight.core.markup.escaping import (
     without_tags,
 )
 from sourcelight.core.markup.markdown import to_html
-from sourcelight.core.markup.nouns import plural, singular
 
 __all__ = [
     "MAX_NAME_CHARS",

@@ -130,9 +130,9 @@ def _modules(domain: str) -> tuple[ModuleType, ...]:  # noqa: PLR0911 - one of e
 
             return files, repositories, search
         case "navigation":
-            from sourcelight.engines.tools.navigation import analyses, definitions, references
+            from sourcelight.engines.tools.navigation import analyses, references
 
-            return definitions, references, analyses
+            return references, analyses
         case "commits":
             from sourcelight.engines.tools.history import commits, last_changes
             from sourcelight.engines.tools.history.diffs import commit_details, comparison, diff_search
