@@ -69,13 +69,7 @@ def list_dependencies(work: Work, group: str, owner: str) -> Finding | None:
 
     manifest_list = list_manifests(work, READ_WHOLE)
     queries = [manifest_list.query]
-    candidates = [
-        manifest
-        for manifest in manifest_list.manifests
-        if manifest.rank.is_of_project
-        or _ALWAYS_NEEDED.search(manifest.path) is not None
-        or (owner and manifest.directory.lower() == owner.lower())
-    ]
+    candidates = [manifest for manifest in manifest_list.manifests if _may_be_meant(manifest, owner)]
     selected = _of_package(work, candidates, owner)
     if not selected or (owner and not any(_requirements(manifest) for manifest in selected)):
         # A package of Emacs Lisp has no other manifest than the head of its file.
@@ -94,31 +88,50 @@ def list_dependencies(work: Work, group: str, owner: str) -> Finding | None:
         if root_finding is not None:
             return root_finding
 
-    if not group and any(_is_complete(manifest) for manifest in root):
-        # What the package needs is in its own manifest: lists beside it are for work on it.
-        root = [manifest for manifest in root if not requirements_rank(manifest.path)]
+    decisive = _decisive(root, group)
+    if decisive is None:
+        return None
 
-    # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
-    if any(_requirements(manifest) is None for manifest in root):
-        # A `setup.py` that reads its lists from files has them beside it.
-        root = [] if group else [manifest for manifest in root if _ALWAYS_NEEDED.search(manifest.path) is not None]
-        if not root:
-            return None
-
-    lists = [(manifest, _of_group(_requirements(manifest) or (), group)) for manifest in root]
-    # A list of what is always needed comes before one of what building, testing, documents or an option needs.
-    lists.sort(
-        key=lambda entry: (
-            requirements_rank(entry[0].path) > 1 and _ALWAYS_NEEDED.search(entry[0].path) is None,
-            all(item.group for item in entry[1]),
-        )
-    )
+    lists = _sorted_lists(decisive, group)
     first = next((entry for entry in lists if entry[1]), None)
     if first is None:
         is_named = bool(owner) and len({manifest.directory for manifest in selected}) == 1
         return _no_dependencies(work, selected, group, queries, is_named=is_named)
 
     return _state_list(work, *first, group, queries)
+
+
+def _may_be_meant(manifest: Manifest, owner: str) -> bool:
+    """Return whether a manifest is of the project, of what is always needed, or of the directory of the owner."""
+    is_of_owner = bool(owner) and manifest.directory.lower() == owner.lower()
+    return manifest.rank.is_of_project or _ALWAYS_NEEDED.search(manifest.path) is not None or is_of_owner
+
+
+def _decisive(root: list[Manifest], group: str) -> list[Manifest] | None:
+    """Return the manifests at the top whose lists count; None if one of them can't be read."""
+    if not group and any(_is_complete(manifest) for manifest in root):
+        # What the package needs is in its own manifest: lists beside it are for work on it.
+        root = [manifest for manifest in root if not requirements_rank(manifest.path)]
+
+    # Where one at the top can't be read, those of examples and benchmarks below would be taken for its own.
+    if all(_requirements(manifest) is not None for manifest in root):
+        return root
+
+    # A `setup.py` that reads its lists from files has them beside it.
+    always_needed = [manifest for manifest in root if _ALWAYS_NEEDED.search(manifest.path) is not None]
+    return None if group else always_needed or None
+
+
+def _sorted_lists(manifests: Sequence[Manifest], group: str) -> list[tuple[Manifest, list[Requirement]]]:
+    """Return the lists of a group; one of what is always needed comes before one of building, testing or an option."""
+    lists = [(manifest, _of_group(_requirements(manifest) or (), group)) for manifest in manifests]
+    return sorted(
+        lists,
+        key=lambda entry: (
+            requirements_rank(entry[0].path) > 1 and _ALWAYS_NEEDED.search(entry[0].path) is None,
+            all(item.group for item in entry[1]),
+        ),
+    )
 
 
 def _is_complete(manifest: Manifest) -> bool:
