@@ -570,3 +570,33 @@ def test_a_default_argument_replaces_the_first_value_of_a_slot(tmp_path: Path) -
         "   :burn-count *default-burn-count*))\n"
     )
     assert "`nil`" not in lead_of(engine_for(tmp_path, {"kiln.lisp": source}), "What is the default of burn-count?")
+
+
+def test_a_manifest_of_puppet_lists_modules(tmp_path: Path) -> None:
+    """In puppetlabs-apache, "does it depend on puppetlabs/concat" was denied, since only its Gemfile was read."""
+    metadata = (
+        '{\n  "name": "clay-kiln",\n  "dependencies": [\n    {\n      "name": "clay/glaze",\n'
+        '      "version_requirement": ">= 4.1.0 < 11.0.0"\n    }\n  ]\n}\n'
+    )
+    engine = engine_for(tmp_path, {"metadata.json": metadata, "Gemfile": "gem 'rake', '~> 13.0'\n"})
+    assert lead_of(engine, "Does it depend on clay/glaze?").startswith("Yes: `metadata.json` lists `clay/glaze`")
+    assert lead_of(engine, "Does it depend on clay/oven?").startswith("No: no searched manifest")
+
+
+def test_a_file_of_data_that_names_a_package_proves_no_no(tmp_path: Path) -> None:
+    """The manifest of a tool that isn't known here may list what the known ones don't."""
+    pack = '{\n  "uses": ["clay/glaze"]\n}\n'
+    engine = engine_for(tmp_path, {"kiln-pack.json": pack, "Gemfile": "gem 'rake', '~> 13.0'\n"})
+    assert not lead_of(engine, "Does it depend on clay/glaze?").startswith("No")
+    assert lead_of(engine, "Does it depend on clay/oven?").startswith("No: no searched manifest")
+
+
+def test_an_import_of_zig_defines_nothing(tmp_path: Path) -> None:
+    """In zls, a struct was said to be defined in each file that imports it."""
+    files: Files = {
+        "src/KilnStore.zig": "const KilnStore = @This();\n\nfire: u32,\n",
+        "src/main.zig": 'const KilnStore = @import("KilnStore.zig");\n\npub fn main() void {}\n',
+    }
+    sentence = lead_of(engine_for(tmp_path, files), "Where is KilnStore defined?")
+    assert sentence.startswith("`KilnStore` is defined in `src/KilnStore.zig`, line 1")
+    assert "main.zig" not in sentence

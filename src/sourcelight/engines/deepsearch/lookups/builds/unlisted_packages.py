@@ -34,6 +34,14 @@ _LITERAL_NAMES = re.compile(r"\.opam$|(?:^|/)(?:dune-project|project\.clj|deps\.
 """Manifests that are data, where each package has its whole name."""
 
 
+_DATA = re.compile(
+    r"^(?!\.)(?!.*(?:(?:^|/)\.|lock|(?:^|/)(?:locales?|i18n|translations?|lang|data|fixtures)/))"
+    r".*\.(?:jsonc?|ya?ml|toml|edn|xml|cfg|ini|nix|bzl|bazel|kdl|dhall)$",
+    re.IGNORECASE,
+)
+"""Paths of files of data that may be manifests."""
+
+
 def find_unlisted(
     work: Work,
     question: PackageQuestion,
@@ -135,17 +143,29 @@ def _lists_for(path: str, manifest: str) -> bool:
 def _manifests_with_word(rows: Sequence[Mapping[str, Any]], word: str) -> set[str]:
     """Return the manifests and lists among the files with a word: they may list it in a form that isn't read.
 
-    Those can't prove a "no". A manifest without the word lists nothing of its name, also if it can't be read whole.
+    Those can't prove a "no". A manifest without the word lists nothing of its name, also if it can't be read whole. Any
+    file of data that has the word as an entry may be the manifest of a tool that isn't known here.
     """
     is_manifest = re.compile(f"{MANIFESTS}|{OTHER_MANIFESTS}|{PARTLY_READ}")
     # A program may read its list from a text file, with an entry on each line.
     entry = re.compile(rf"\s*{re.escape(word)}(?![\w-])", re.IGNORECASE)
+    # `"name": "clay/kiln"`, `- kiln`, `kiln: 1.0` and `<kiln version="1">`.
+    of_data = re.compile(
+        rf"[\"'/>]{re.escape(word)}[\"'<@:]|^\s*(?:-\s+)?[\"']?{re.escape(word)}[\"']?\s*(?:$|[:=<>~@])|<{re.escape(word)}[\s>/]",
+        re.IGNORECASE,
+    )
     return {
         row["path"]
         for row in rows
         if (is_manifest.search(row["path"]) and not row["path"].endswith("Makefile"))
         or (row["path"].endswith((".txt", ".in")) and entry.match(row["line"] or "") is not None)
+        or (_is_data_of_project(row["path"]) and of_data.search(row["line"] or "") is not None)
     }
+
+
+def _is_data_of_project(path: str) -> bool:
+    """Return whether a file of data, near the top, may list packages: no lock, no setting of an editor or service."""
+    return path.count("/") < 2 and _DATA.search(path) is not None and rank_of(path).is_of_project
 
 
 def _add_other_lines(work: Work, finding: Finding, rows: list[dict[str, Any]], word: str) -> None:

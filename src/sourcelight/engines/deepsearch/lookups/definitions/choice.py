@@ -90,7 +90,8 @@ def _is_alias(texts: FileTexts, location: DefinitionLocation) -> bool:
 
     # Such a variable shows the reader nothing: the value is where the other name is defined.
     same = rf"(?:[\w.$]+(?:\([^()]*\))?(?:\.|::))*{re.escape(definition.name)}"
-    return re.fullmatch(rf"(?:{same}|require\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\))", value.text) is not None
+    module = r"(?:require|@import)\s*\([^()]*\)(?:\.\w+)*|await import\([^()]*\)"
+    return re.fullmatch(rf"(?:{same}|{module})", value.text) is not None
 
 
 def _is_constructor_of(location: DefinitionLocation, types: set[tuple[str, str]]) -> bool:

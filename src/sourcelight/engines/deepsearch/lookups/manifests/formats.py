@@ -346,6 +346,6 @@ PARTLY_READ = (
 """Regular expression for paths of further manifests, most of which are read in part: they prove no "No"."""
 READ_WHOLE = (
     r"(^|/)(Chart\.ya?ml|Pipfile|vcpkg\.json|shard\.yml|(Julia)?Project\.toml|(fpm|gleam)\.toml|dub\.json|elm\.json|[\w.-]+\.nimble"
-    r"|bower\.json)$"
+    r"|bower\.json|metadata\.json)$"
 )
 """Regular expression for paths of those among them that are read whole."""

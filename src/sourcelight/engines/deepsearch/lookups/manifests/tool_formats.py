@@ -1,4 +1,4 @@
-"""Read manifests of D, Fortran, Gleam and PowerShell, of Autotools and Dist::Zilla, and lists of tools and containers.
+"""Read manifests of D, Fortran, Gleam, PowerShell, Puppet, Autotools and Dist::Zilla, and lists of tools and images.
 
 All of them are read in part: programs and further forms may list more.
 """
@@ -80,6 +80,16 @@ def _bower(lines: Sequence[str]) -> Iterator[Requirement]:
     for key in ("dependencies", "devDependencies"):
         for name, version in (data.get(key) or {}).items():
             yield Requirement(name, str(version), "" if key == "dependencies" else key, _line_with(lines, f'"{name}"'))
+
+
+def _puppet(lines: Sequence[str]) -> Iterator[Requirement]:
+    """Yield the modules of a `metadata.json` of Puppet; other files of this name list none in this form."""
+    data = json.loads("\n".join(lines))
+    entries = data.get("dependencies") if isinstance(data, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if isinstance(name, str):
+            yield Requirement(name, str(entry.get("version_requirement", "")), "", _line_with(lines, f'"{name}"'))
 
 
 _PKG_CHECK = re.compile(
@@ -349,6 +359,7 @@ TOOL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement
         _toml_tables({"dependencies": "", "dev-dependencies": "dev", "dev_dependencies": "dev"}),
     ),
     (r"^bower\.json$|^haxelib\.json$", _bower),
+    (r"^metadata\.json$", _puppet),
     (r"^configure\.(?:ac|in)$", _configure_ac),
     (r"^dist\.ini$", _dist_ini),
     (r"^(?:requirements|[\w.-]*depend(?:encies)?)\.psd1$", _ps_depend),
@@ -366,7 +377,7 @@ TOOL_READERS: Sequence[tuple[str, Callable[[Sequence[str]], Iterator[Requirement
 )
 """Readers by the name of a file."""
 TOOL_FILES = (
-    r"dub\.(sdl|json)|(fpm|gleam)\.toml|bower\.json|haxelib\.json|configure\.(ac|in)|dist\.ini|[\w.-]+\.psd1"
+    r"dub\.(sdl|json)|(fpm|gleam)\.toml|bower\.json|haxelib\.json|metadata\.json|configure\.(ac|in)|dist\.ini|[\w.-]+\.psd1"
     r"|[\w.-]*(build|install|setup|bootstrap|psake|depend)[\w.-]*\.ps1|debian/control|tox\.ini"
     r"|Cask|[\w.-]+\.asd|galaxy\.ya?ml|pnpm-workspace\.ya?ml|\.pre-commit-config\.ya?ml|(docker-)?compose[\w.-]*\.ya?ml|stack\.yaml|project/[\w.-]+\.sbt"
 )
