@@ -252,13 +252,7 @@ class IndexStore:
             return False
         if checked.is_fresh:
             return True
-        now = time.monotonic()
-        if not checks_files or not checked.has_same_files():
-            return False
-        if not all(snapshot.is_unchanged() for snapshot in self._open.of_repositories(checked.keys)):
-            return False
-        checked.checked_s = now
-        return True
+        return checks_files and checked.check_again(self._open.of_repositories(checked.keys))
 
     def _just_checked(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit | None:
         """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
@@ -581,7 +575,7 @@ class IndexStore:
             if key in keep:
                 # Another process may be building; deleting its files under it would lose the build.
                 with folder.lock(lambda: None):
-                    open_index.delete_old_views(folder)
+                    updates.delete_old_views(folder)
                     folder.discard_unneeded()
             else:
                 self._corpora.clear()
