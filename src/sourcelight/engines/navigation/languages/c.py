@@ -10,8 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation import nodes
-from sourcelight.engines.navigation.languages.c_includes import find_header, header_names, provided_headers
-from sourcelight.engines.navigation.languages.c_lookup import TAGGED, has_storage_class, lookup
+from sourcelight.engines.navigation.languages.c_lookup import (
+    TAGGED,
+    find_header,
+    has_storage_class,
+    header_names,
+    lookup,
+    provided_headers,
+)
 from sourcelight.engines.navigation.languages.declared import (
     NAMED_OWNER,
     NO_OWNER,
