@@ -72,11 +72,11 @@ _FORMS: Mapping[str, Sequence[str]] = {
     ),
     "Erlang": (
         r"(?P<kind>{name})\(.*(?:->|,\s*$)",
-        r"-(?P<kind>define|record)\({name}\b",
+        r"-(?P<kind>define|record|module)\({name}\b",
         r"-(?P<kind>type|opaque)\s+{name}\(",
     ),
     "Haskell": (
-        r"\s*(?:\({name}\)|{name})\s*(?:,\s*[\w']+\s*)*(?P<kind>::)",
+        r"\s*(?:[{{,]\s*)?(?:\({name}\)|{name})\s*(?:,\s*[\w']+\s*)*(?P<kind>::)",
         r"(?P<kind>data|newtype|type|class)\s+(?:family\s+|instance\s+)?(?:.*=>\s*)?{name}(?![\w'.])",
         # A constructor behind a bar or an equals sign of its type; a guard has another sign behind it.
         r"\s*(?P<kind>\|)\s*(?=[A-Z]){name}(?![\w'.])(?!.*(?:<-|->|=))",
@@ -181,7 +181,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
     "Kotlin": (
         rf"\s*{_KOTLIN_WORDS}(?P<kind>class|interface|object|typealias)\s+{{name}}\b",
         rf"\s*{_KOTLIN_WORDS}(?P<kind>fun)\s+(?:<[^()]*>\s*)?(?:[\w.]+(?:<[^()]*>)?\??\.)?{{name}}\s*\(",
-        rf"\s*{_KOTLIN_WORDS}(?P<kind>val|var)\s+{{name}}\s*(?::[^=]*)?=(?!=)",
+        rf"\s*{_KOTLIN_WORDS}(?P<kind>val|var)\s+{{name}}\s*(?::[^=]*)?(?:=(?!=)|\bby\b)",
     ),
     "Java": (rf"\s*{_JAVA_WORDS}(?P<kind>class|interface|enum|record)\s+{{name}}\b", _FIELD_WITH_VALUE),
     "C#": (rf"\s*{_JAVA_WORDS}(?P<kind>class|interface|enum|record|struct)\s+{{name}}\b", _FIELD_WITH_VALUE),

@@ -32,7 +32,7 @@ from sourcelight.engines.deepsearch.lookups.builds.answering import (
 from sourcelight.engines.deepsearch.lookups.builds.needs import find_need, find_worded_package
 from sourcelight.engines.deepsearch.lookups.builds.options import find_option
 from sourcelight.engines.deepsearch.lookups.builds.settings import find_key
-from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees
+from sourcelight.engines.deepsearch.lookups.calls.callees import find_callees, has_other_owner
 from sourcelight.engines.deepsearch.lookups.calls.callers import find_callers
 from sourcelight.engines.deepsearch.lookups.calls.template_uses import find_template, state_template_uses
 from sourcelight.engines.deepsearch.lookups.calls.uses_by_form import find_lines_with_calls
@@ -115,8 +115,9 @@ def find_lookup(inquiry: ResearchRequest, emit: Emit) -> Finding | None:
             is_default = lookup is not None and lookup.kind == "default"
             owner = lookup.owner if lookup is not None and is_default else ""
             setting = lookup.name if lookup is not None and is_default and not lookup.is_prose else ""
-            is_of_use = lookup is not None and lookup.kind in _OF_USES
-            described = find_prose_value(work, name, owner, setting) if not is_of_use else None
+            # "Which tests use X" and "on which line is max_size defined" ask for no value.
+            is_of_place = lookup is not None and lookup.is_of_place
+            described = find_prose_value(work, name, owner, setting) if not is_of_place else None
             # A constant that has a definition isn't the member that is spelled alike: MONTHS isn't `months`.
             if described is not None and finding is not None and not finding.is_negative and name:
                 described = None if _is_of_other_case(described, name) else described
@@ -227,7 +228,9 @@ def _find_named(lookup: Lookup, work: Work) -> Finding | None:
 
     if find is not None:
         finding = find(work, definitions, lookup.name, queries)
-        return finding if lookup.kind != "callers" or are_calls_in_scope(work, finding, definitions, lookup) else None
+        is_of_name = lookup.kind != "callers" or not has_other_owner(finding, lookup.name)
+        is_in_its_scope = lookup.kind != "callers" or are_calls_in_scope(work, finding, definitions, lookup)
+        return finding if is_of_name and is_in_its_scope else None
 
     finding = state_definitions(work, lookup.name, definitions, queries)
     if lookup.kind == "existence" and is_of_kind(work, definitions[0], lookup.symbol_kind):
@@ -395,8 +398,6 @@ _VALUES = frozenset({"default", "value", "configured", "field", "runtime", "key"
 _BY_DEFAULT = re.compile(
     r"(?i)\b(?:by default|out of the box|(?:if|when|unless) (?:i|you|we|no|not|nothing|none))\b|\bgets?\W*$"
 )
-_OF_USES = frozenset({"callers", "callees", "bases", "tests", "example", "throws", "imports", "line"})
-"""Kinds of questions that no value answers."""
 _OF_NAMES = frozenset({"default", "value", "configured"})
 _BUILD_WORDS = frozenset({"make", "makefile", "build", "install"})
 _OF_MODULES = frozenset({"module", "modules", "namespace", "package"})

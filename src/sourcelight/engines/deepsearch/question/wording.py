@@ -138,6 +138,14 @@ _CLIPPED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
     (
         re.compile(
+            r"^how\s+many\s+(?:packages|gems|crates)\s+(?:are\s+(?:listed\s+)?in|does|do)\s+(?:the\s+)?"
+            r"(?P<path>`?(?:[\w.-]{1,60}/){0,8}(?:Gemfile|[\w.-]{1,60}\.\w{2,10})`?)(?:\s+(?:list|have|declare|require|need))?$",
+            re.IGNORECASE,
+        ),
+        lambda match: f"how many dependencies does {match['path']} list",
+    ),
+    (
+        re.compile(
             r"^(?:does|do)\s+(?:it\s+)?(?:depend\s+on|have|need|require|use)\s+any(?:thing)?\s+(?:(?:else|outside"
             r"|beyond|except|but)\b"
             r".*|(?:(?:third[ -]party|external)\s+)?(?:packages?|librar\w+|modules?|code|gems?|crates?))$",
@@ -285,7 +293,8 @@ FORM_WORDS = (
     "variables", "function", "method", "constant", "interface", "inherit", "callers", "raised", "thrown",
 )  # fmt: skip
 """Words that mark the kind of a question."""
-_MIN_CHARACTERS, _ALIKE = 6, 0.87
+_QUESTION_WORDS = ("where", "which", "what", "when", "does")
+_MIN_CHARACTERS, _MIN_QUESTION_WORD, _ALIKE = 6, 4, 0.87
 _PLAIN = re.compile(r"(?<![\w`'\"./:@#$-])[a-z]{6,}(?![\w`'\"/:@#$-]|\.\w)")
 
 
@@ -306,7 +315,17 @@ def expand_wording(text: str) -> str:
 
 def mend_spelling(text: str) -> str:
     """Replace misspelled words of a form, such as "defualt"; words that are spelled like no such word stay."""
-    return _PLAIN.sub(lambda match: _nearest(match[0]), text)
+    first, blank, rest = text.partition(" ")
+    return _PLAIN.sub(lambda match: _nearest(match[0]), f"{_nearest_question_word(first)}{blank}{rest}")
+
+
+def _nearest_question_word(word: str) -> str:
+    """Return the word that a question may begin with and that a word misspells, else the word: "whre" is "where"."""
+    if len(word) < _MIN_QUESTION_WORD or not word.isalpha() or word.lower() in _QUESTION_WORDS:
+        return word
+    close = get_close_matches(word.lower(), _QUESTION_WORDS, n=1, cutoff=_ALIKE)
+    close = close or [other for other in _QUESTION_WORDS if _is_swapped(word.lower(), other)]
+    return close[0] if close else word
 
 
 def _nearest(word: str) -> str:
@@ -335,8 +354,10 @@ def _is_swapped(word: str, correct: str) -> bool:
 
 def is_misspelled_grammar(word: str, grammar_words: frozenset[str]) -> bool:
     """Return whether a word misspells one of some grammatical words, such as "untill" or "becuase"."""
-    if len(word) < _MIN_CHARACTERS - 1 or not word.isalpha() or not word.islower():
+    if not word.isalpha() or not word.islower():
         return False
+    if len(word) < _MIN_CHARACTERS - 1:
+        return _nearest_question_word(word) != word
     return bool(get_close_matches(word, sorted(grammar_words), n=1, cutoff=0.9)) or any(
         _is_swapped(word, other) for other in grammar_words
     )

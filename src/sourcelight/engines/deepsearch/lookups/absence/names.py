@@ -34,6 +34,7 @@ WITHIN_NAMES = ", always within other names"
 NOT_DENIED = "Code may do it under another name"
 """End of a headline about words of prose, which may not be the only ones for what a question asks for."""
 
+_MAX_LINE = 300
 _DEFINING_WORDS = r"(?:def|defn?|fn|func|function|class|struct|enum|type|let|const|var)"
 """Words that stand before the name in a definition, in languages that a grammar may not have read."""
 
@@ -166,7 +167,10 @@ def _may_define(work: Work, row: Mapping[str, Any], name: str) -> bool:
     word = re.escape(name)
     defined = rf"\b{_DEFINING_WORDS}\s+{word}\b"
     assigned = rf"^\W*{word}[\"']?\s*[:=](?!=)"
-    return re.search(f"{defined}|{assigned}", row["line"] or "") is not None
+    # `char *names[] = {`: a type before the name, and behind it what ends a declaration.
+    no_type = r"(?!(?:return|else|goto|delete|throw|case|new|await|yield)\b)"
+    typed = rf"^\s*+{no_type}(?=\w)[\w:<>\s*&]*[\s*&]{word}(?:\[\w*\])*\s*(?:=(?!=)|;)"
+    return re.search(f"{defined}|{assigned}|{typed}", (row["line"] or "")[:_MAX_LINE]) is not None
 
 
 def _repositories_text(work: Work) -> str:

@@ -65,7 +65,8 @@ live lives sit sits reside resides ship ships shipped keep keeps kept belong bel
 forbids forbidden happen happens occur occurs sitting living located exactly actually anywhere somewhere
 still yet already ever never currently presently nowadays today anymore unless otherwise else instead whether though
 although anyway really simply basically quite rather maybe perhaps whereabouts somehow told tell tells say says saying
-specify specified given omit omits omitted leave leaves left alone explicitly automatically
+specify specified given omit omits omitted leave leaves left alone explicitly automatically require requires required
+depend depends need needs call calls called import imports imported define defines defined declare declares declared
 """
 _OF_FORM = frozenset(_OF_FORM_TEXT.split())
 """Words that say where something is looked for, or which end of a range is meant, rather than what.

@@ -11,7 +11,14 @@ from sourcelight.core.cells.json_lines import with_cell_line
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code, join_words
 from sourcelight.core.query.languages import language_of
-from sourcelight.engines.deepsearch.evidence.model import MAX_DETAILS, MAX_NAMED, Finding, Statement, join_evidence
+from sourcelight.engines.deepsearch.evidence.model import (
+    MAX_DETAILS,
+    MAX_NAMED,
+    FileEvidence,
+    Finding,
+    Statement,
+    join_evidence,
+)
 from sourcelight.engines.deepsearch.facts.kinds import FUNCTION_KINDS, KEYWORDS
 from sourcelight.engines.deepsearch.facts.model import Work, format_call
 from sourcelight.engines.deepsearch.lookups.definitions.location import DefinitionLocation, best_locations, head_at
@@ -116,3 +123,16 @@ def is_call(row: Mapping[str, Any], name: str) -> bool:
         line = without_shell_texts(line)
 
     return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) is not None
+
+
+_MAX_QUOTE = 5_000
+
+
+def has_other_owner(finding: Finding | None, name: str) -> bool:
+    """Return whether a cited line has the last part of a name behind others: `Admin::Root` isn't `User::Root`."""
+    owner, _, simple = name.strip("`").rpartition("::")
+    evidence = () if finding is None else finding.headline.evidence
+    quotes = [item for item in evidence if isinstance(item, FileEvidence)]
+    chain = re.compile(rf"(?<![\w:])(?:(?:crate|self|super)::)*(?P<owner>\w+(?:::\w+)*)::{re.escape(simple)}(?!\w)")
+    owners = [match["owner"] for quote in quotes for match in chain.finditer(quote.text[:_MAX_QUOTE])] if owner else []
+    return any(not f"::{owner}".endswith(f"::{other}") and not f"::{other}".endswith(f"::{owner}") for other in owners)

@@ -411,4 +411,9 @@ def _owner_at(texts: FileTexts, location: DefinitionLocation) -> str:
     line = texts.lines(location.target, location.path)[definition.line - 1][:_MAX_LINE]
     owner = re.search(rf"(?P<name>\w+)::~?{re.escape(definition.name)}(?!\w)", line)
     is_other = owner is not None and owner["name"] not in re.findall(r"\w+", definition.container)
+    # What stands before a name without a dot or colons is its type: `std::size_t index_of()` isn't a part of `size_t`.
+    container = re.escape(re.split(r"\W+", definition.container)[-1])
+    is_other = is_other or (
+        bool(container) and re.search(rf"::{container}[\s&*]+{re.escape(definition.name)}\s*\(", line) is not None
+    )
     return "" if is_other else definition.container

@@ -107,6 +107,13 @@ _OF_VALUE = re.compile(
 
 One that is something, or does some work, may be: "which class is a map without cases", "which file does the hashing".
 """
+_OF_NAMES_ALONE = re.compile(
+    r"(?:(?:does|do|is|are|and|or|the|an?|lines?|defines?|defined|declares?|declared|lives?|resides?|sits?|located"
+    r"|implements?|implemented|holds?|contains?|has|in|function|class|method|module|called"
+    r"|(?-i:(?=[\w$.:?!-]*?(?:_\w|[a-z\d][A-Z]|\w::\w|\w\.\w|-\w*-))[\w$.:?!-]+))(?:[\s,]+|$))+",
+    re.IGNORECASE,
+)
+"""A question that names what it asks for: a place that has the parts of `should_format` is not the one."""
 _IN = re.compile("in ", re.IGNORECASE)
 _SUBJECT = re.compile(r"^(?:it|this|that|we|you|they|i) (?!is |are )", re.IGNORECASE)
 _NOUN_OF_FUNCTION = re.compile(rf"^(?:the|our|its|that|this) {_FUNCTION} (?:that|which|for|to) ", re.IGNORECASE)
@@ -177,7 +184,13 @@ def read_place_question(text: str) -> PlaceQuestion | None:
                 return None
             return PlaceQuestion("function", _NOUN_OF_FUNCTION.sub("", described), asks_callers=True)
         is_of_value = kind != "any" and not _IN.match(words) and _OF_VALUE.match(described) is not None
-        if is_of_value or _OF_OTHERS.search(described) or _OF_HISTORY.search(words) or _OF_USES.search(words):
+        if (
+            is_of_value
+            or _OF_NAMES_ALONE.fullmatch(described)
+            or _OF_OTHERS.search(described)
+            or _OF_HISTORY.search(words)
+            or _OF_USES.search(words)
+        ):
             return None
 
         clause = _RELATIVE.search(described) if kind == "file" else None

@@ -148,6 +148,9 @@ def _rebar(lines: Sequence[str]) -> Iterator[Requirement]:
 
     for match in _REBAR_ENTRY.finditer(manifest.text):
         around = paths.keys_at(match.start())
+        if not {"deps", "overrides", "plugins", "project_plugins"}.intersection(around):
+            # A pair elsewhere is an option of a tool: `{minimum_otp_vsn, "27"}`.
+            continue
         group = f"profile {around[1]}" if around[:1] == ("profiles",) and len(around) > 1 else ""
         if {"plugins", "project_plugins"} & set(around):
             group = PLUGIN

@@ -198,7 +198,8 @@ def _sign_behind(text: str, end: int, path: str) -> re.Match[str] | None:
     """Return the sign behind a name that gives it a value; None for none."""
     assigned = _ASSIGNED.match(text, end)
     if assigned is not None:
-        return assigned
+        # A property of Kotlin that is computed each time has no value.
+        return None if text[end : assigned.start("sign")].rstrip().endswith(" get()") else assigned
 
     arrow = _ARROW.match(text, end) if path.endswith((".R", ".r")) else None
     if arrow is not None:

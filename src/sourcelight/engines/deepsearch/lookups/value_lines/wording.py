@@ -87,7 +87,9 @@ _OF_OTHERS = re.compile(
     r"|declared|located|mentioned|depend(?:s|ed)?|dependenc\w+|released?|history|needs?|needed|requires?|required"
     r"|pulls?\s+in|pulled\s+in|modules?|packages?|crates?|gems?|bump\w*|added|introduced|removed"
     r"|changed"
-    r"|modified|touched|maintain\w*|tested|tests?|covered)\b",
+    r"|modified|touched|maintain\w*|tested|tests?|covered)\b"
+    r"|\bhow many (?:[^\s,]{1,40} ){0,2}(?:files?|lines?|directories|folders?) (?:that )?(?:are |do not |don't |that )?"
+    r"(?:below|beneath|under|in|inside|within|contain|mention|lack|have|with|match|end)\b",
     re.IGNORECASE,
 )
 """Words of questions for people, times, places, counts and history, unless they ask for a default."""

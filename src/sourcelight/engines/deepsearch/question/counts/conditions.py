@@ -68,10 +68,9 @@ def read_modules(marked_text: MarkedText, text: str) -> tuple[Term, ...]:
 
 
 def _module_name(marked_text: MarkedText, item: str) -> str:
-    """Return the name of a module: the text of a mark, or a word without the brackets of ``<stdio.h>``."""
-    if item.startswith("⟨"):
-        return marked_text.text_of(item)
-    return item.strip('<>"')
+    """Return the name of a module: the text of a mark, or a word, without brackets and a sign for all of its names."""
+    name = marked_text.text_of(item) if item.startswith("⟨") else item.strip('<>"')
+    return re.sub(r"(?<=\w)(?:\.[*_]|::\*|\\\*)$", "", name)
 
 
 class CountConditions:

@@ -42,6 +42,8 @@ _FORMS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
         r"files of `*\g<end>`",
     ),
     (r"\b(?:class|classes) files\b", "files"),
+    # A number may be asked for at the end, as in "commits that change setup.py, how many".
+    (r"^(?P<what>[^,:?]{3,160})[:,] (?P<asks>how many)(?=\W*$)", r"\g<asks> \g<what>"),
     # "What's the longest Lua file and how many lines does it have?"
     (
         (
@@ -169,7 +171,8 @@ _FORMS: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
 _REWRITES = tuple((re.compile(pattern, re.IGNORECASE), replacement) for pattern, replacement in _FORMS)
 _BLANKS = re.compile(r"[ \t]{2,}")
 _FOLDER_HAS = re.compile(
-    r"(?P<what>\bhow many [\w+#.-]{1,30}(?: [\w+#.-]{1,30}){0,2}) (?:does|do) (?:the )?(?P<folder>[\w./-]{1,100})"
+    r"(?P<what>\bhow many [\w+#.-]{1,30}(?: [\w+#.-]{1,30}){0,2}) (?:does|do) (?:the )?"
+    r"(?:(?:folder|directory|dir) )?(?P<folder>[\w./-]{1,100})"
     r"(?: (?:folder|directory|dir))? (?:contain|have|hold|include)(?=\W*$)",
     re.IGNORECASE,
 )

@@ -116,7 +116,8 @@ _CALLERS: Sequence[re.Pattern[str]] = _compile(
     rf"where (?:is|are|gets|does) {_CLASS} (?:get )?{_MADE}{_EVERYWHERE}",
     rf"(?:where )?(?:is|are) {_CODE} {_USED} (?:anywhere )?(?:in|inside|within) {_FILE}",
     rf"(?:where|what) are (?:all )?(?:the )?(?:places|lines|spots) (?:where|in which) {_ANY} (?:is|gets) {_CALLED}",
-    rf"(?:which|what) callers does {_ANY} have",
+    rf"(?:which|what|how many) callers does {_ANY} have",
+    rf"how many {_NOUN} {_CALLING} {_CODE}{_END}",
     rf"(?:who|what|(?:which|what) {_NOUN}) {_CALLING} {_ANY} (?:of|on|from) {_OWNER}",
     rf"where (?:is|are) {_ANY} (?:of|on|from) {_OWNER} {_CALLED}",
 )
@@ -131,8 +132,11 @@ _PLACES: Sequence[re.Pattern[str]] = _compile(
     rf"(?:which|what) {_HOLDER} (?:defines|declares) {_CODE}",
     rf"(?:which|what) (?:source )?file (?:contains|has|holds) (?:the )?{_TEXT} (?:of|for) {_CODE}",
     rf"(?:show me |where is |where can i find |where do i find )(?:the )?{_TEXT} (?:of|for) {_CODE}",
-    rf"(?:on|at|in) (?:which|what) line (?:is|does) {_CODE} (?:{_DEFINED}|start|begin)",
-    rf"(?:which|what) line (?:defines|declares) {_CODE}",
+    (
+        r"(?:on|at|in) (?:which|what) (?:file and )?(?:(?:on )?(?:which|what) )?line "
+        rf"(?:is|does) {_CODE} (?:{_DEFINED}|start|begin)"
+    ),
+    rf"(?:which|what) (?:file and )?line (?:defines|declares) {_CODE}",
     (
         r"where (?:does|do) (?:the |this )?(?:repository|repo|project|code(?: ?base)?|library|package|crate|gem|app) "
         rf"(?:define|declare|implement) {_CODE}"

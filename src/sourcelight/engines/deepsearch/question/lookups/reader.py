@@ -87,6 +87,11 @@ class Lookup:
     is_free: bool = False
     subject: tuple[str, ...] = ()
 
+    @property
+    def is_of_place(self) -> bool:
+        """Whether no value answers it: "which tests use X", "on which line is max_size defined"."""
+        return self.kind in _OF_USES or (self.kind == "definition" and re.fullmatch("[a-z]+", self.name) is None)
+
 
 _ENDING = re.compile(r"[\s?.!,;:·]+$")
 _OPENING = re.compile(
@@ -162,6 +167,13 @@ _NOUN_AFTER = re.compile(
     re.IGNORECASE,
 )
 """A noun of one language beside a name of code: "the message ResourceMetrics", "the setValue template"."""
+_PAIR = re.compile(
+    r"\b(?:are|of|is) (?:the )?`?(?P<first>[\w$.:*-]{2,80})`?(?:,| and| or) `?(?P<second>[\w$.:*-]{2,80})",
+    re.IGNORECASE,
+)
+_OF_USES = frozenset({"callers", "callees", "bases", "tests", "example", "throws", "imports", "line"})
+"""Kinds of questions that no value answers."""
+_OF_ONE = frozenset({"value", "configured", "default", "definition", "callers"})
 _MAX_CHARACTERS = 300
 """Nested repetitions take time on long texts, and a question that one line answers is short."""
 _MIN_CHARACTERS = 3
@@ -251,7 +263,15 @@ def read_lookup(text: str) -> Lookup | None:
         return Lookup("worded_members", words)
     if lookup is None and free_question is None and (usual := name_value(words)) != words:
         lookup = _match(usual) or _match(quote_place(usual))
-    return _of_build(free_question) if free_question is not None else lookup
+    return _of_build(free_question) if free_question is not None else _unless_of_two(words, lookup)
+
+
+def _unless_of_two(words: str, lookup: Lookup | None) -> Lookup | None:
+    """Return a lookup; None if a question asks the same of two names, and it has one: "what are A and B set to"."""
+    pair = _PAIR.search(words)
+    if lookup is None or pair is None or lookup.kind not in _OF_ONE or lookup.owner:
+        return lookup
+    return None if pair["second"] == lookup.name.strip("`") else lookup
 
 
 def _read_yes_or_no(words: str, plain_words: str) -> Lookup | None:

@@ -50,7 +50,9 @@ def _lisp_code(position: CodePosition) -> list[str]:
 # Equations.
 
 _WITH_EQUATIONS = frozenset({"Haskell", "Elm", "PureScript"})
-_EQUATION = re.compile(r"(?P<name>[a-z_][\w']*)(?=\s*$|\s+(?:[\w(\[{\"'=|]|[!~](?=\S)))")
+_EQUATION = re.compile(
+    r"(?!(?:data|type|newtype|class|instance|module|import|deriving|infix[lr]?)\b)(?P<name>[a-z_][\w']*)(?=\s*$|\s+(?:[\w(\[{\"'=|]|[!~](?=\S)))"
+)
 """The beginning of an equation: ``openGate level`` or ``openGate``; an operator behind the name would be defined."""
 _EQUALS_SIGN = re.compile(r"(?<![^\s\w)\]}\"'])=(?=\s|$)")
 """The sign that makes a line an equation: that of ``gate = 1``, none of ``gate >= 1``."""

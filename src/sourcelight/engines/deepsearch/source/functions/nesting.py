@@ -138,7 +138,7 @@ def _has_whole_body(line: str) -> bool:
 
 _LET = re.compile(
     r"\s*(?:let|and|rule)\s+(?:(?:rec|inline|private|internal|mutable|nonrec)\s+)*(?!_\b)(?P<name>[a-z_][\w']*)(?!\s*,)"
-    r"|\s*(?:static\s+|abstract\s+)*(?:member|override|default)\s+(?:(?:inline|private|internal)\s+)*(?:\w+\.)?(?P<member>\w+)"
+    r"|\s*(?:static\s+|abstract\s+)*(?:member|override|default)\s+(?:(?:inline|private|internal|val)\s+)*(?:\w+\.)?(?P<member>\w+)"
 )
 """A binding or a member: ``let rec open_gate level =``, ``and close_gate``, ``static member this.Open``."""
 _AROUND_LET = re.compile(

@@ -128,6 +128,9 @@ def _is_type(between: str) -> bool:
     """Return whether the text between a name and its equals sign is nothing or a type."""
     if between.count("(") != between.count(")") or "," in blank_brackets(between):
         return False
+    if between.rstrip().endswith(" get()"):
+        # A property of Kotlin that is computed each time has no value.
+        return False
     return _TYPE.fullmatch(_RUST_ARRAY.sub("[]", between)) is not None
 
 
