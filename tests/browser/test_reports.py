@@ -75,6 +75,17 @@ def test_nothing_of_a_hostile_repository_runs_or_asks_the_network(pages: list[Pa
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
 
 
+def test_a_report_fits_into_a_narrow_window(tmp_path: Path) -> None:
+    """Names of repositories in its title went beyond the edge."""
+    RepositoryBuilder(tmp_path / "src" / "demo").commit({"a.txt": "one\n"}, "begin")
+    with sl.open(tmp_path / "src") as code:
+        title = "Contributors to code.example.org/departments/infrastructure/a-long-name"
+        sl.reports.contributors(code, title=title).to_html(tmp_path / "report.html")
+    with lab.chromium_page(width=360) as page:
+        page.goto((tmp_path / "report.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_table_wider_than_its_page_has_a_shadow_where_more_columns_are(pages: list[Path], scheme: str) -> None:
     """Systems that hide scroll bars showed nothing of the columns beyond the edge."""

@@ -253,7 +253,7 @@ def test_commits_in_several_repositories_are_named(repository: Path, tmp_path: P
     sentence = (
         "Commits that are in several repositories (demo and fork) count in each of them: "
         f"only {commits + 2} of all {2 * commits + 2} commits are distinct. "
-        "`repos` chooses the repositories of a report."
+        "repos= chooses the repositories of a report."
     )
     assert sentences == [sentence]
     assert not any("several repositories" in sentence for sentence in separate.lead)

@@ -21,7 +21,8 @@ from sourcelight.lab.reports import model
 from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
 _SHARED_CSS = """
-.sl-report{--edge:rgba(127,127,127,.35);--soft:rgba(127,127,127,.1);--link:#1565c0;line-height:1.45;max-width:76rem;%s}
+.sl-report{--edge:rgba(127,127,127,.35);--soft:rgba(127,127,127,.1);--link:#1565c0;line-height:1.45;max-width:76rem;
+overflow-wrap:break-word;%s}
 .sl-report .sl-title{font-size:1.6em;font-weight:700;margin:.2em 0}
 .sl-report .sl-part{font-size:1.25em;font-weight:700;margin:1.8em 0 .3em}
 .sl-report .sl-name{font-size:1em;font-weight:700;margin:1.4em 0 .2em}

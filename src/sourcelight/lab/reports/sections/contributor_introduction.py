@@ -35,7 +35,7 @@ OLD_DAYS = 30
 
 _SHALLOW = (
     "is a shallow clone, without its older commits: its oldest ones seem to add all their lines, and nothing says who "
-    "joined, who left, or who wrote older lines. `git fetch --unshallow` gets the others."
+    "joined, who left, or who wrote older lines. git fetch --unshallow gets the others."
 )
 """Sentence about a shallow clone, after its name."""
 
@@ -105,7 +105,7 @@ def _shared_text(commits: Frame) -> str:
     return (
         f"Commits that are in several repositories ({join_words(names)}) count in each of them: only "
         f"{commits['commit'].nunique():,} of all {len(commits):,} commits are distinct. "
-        "`repos` chooses the repositories of a report."
+        "repos= chooses the repositories of a report."
     )
 
 
