@@ -32,7 +32,7 @@ _MAX_UNPROBED_BYTES = 12 * UNIT_BYTES
 _ITEMS_PER_UNIT = 256
 """Items of a posting list that take as long to read as a unit of 16 KiB."""
 
-MAX_UNNARROWED_UNITS = 64
+MAX_UNNARROWED_UNITS = 128
 """Units that take as long to scan as the lists of grams, or the bitmaps of quads, to read."""
 
 MIN_UNITS_OF_SHARD = 12
