@@ -600,3 +600,19 @@ def test_an_import_of_zig_defines_nothing(tmp_path: Path) -> None:
     sentence = lead_of(engine_for(tmp_path, files), "Where is KilnStore defined?")
     assert sentence.startswith("`KilnStore` is defined in `src/KilnStore.zig`, line 1")
     assert "main.zig" not in sentence
+
+
+def test_a_name_without_brackets_may_be_a_call_in_ruby(tmp_path: Path) -> None:
+    """In draper, a method was said to be called in its own definition alone: other calls have no brackets."""
+    source = (
+        "class Kiln\n  def glaze_of(x = 1)\n    superclass.glaze_of(x)\n  end\n\n"
+        "  def fire(kiln)\n    kiln.glaze_of.burn\n  end\nend\n"
+    )
+    sentence = lead_of(engine_for(tmp_path, {"kiln.rb": source}), "Who calls glaze_of?")
+    assert "`fire`" in sentence
+
+
+def test_a_noun_before_a_name_asks_whether_it_exists(tmp_path: Path) -> None:
+    engine = engine_for(tmp_path, {"kiln.go": "package kiln\n\nfunc FireTwice() {}\n"})
+    for question in ("Is there a function FireTwice?", "is there a FireTwice function"):
+        assert lead_of(engine, question).startswith("Yes: `FireTwice` is defined in `kiln.go`")

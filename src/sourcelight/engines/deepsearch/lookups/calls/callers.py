@@ -109,6 +109,9 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
     are_missing = any(line.has_call and (is_only_one or line.is_unread) for line in other_lines)
     # Calls of tests alone would hide what the code does with the name, such as register it.
     is_hidden = all(rank_of(path) for _, path, _ in rows) and any(rank_of(line.key[1]).is_code for line in other_lines)
+    # Where a name alone may be a call, the graph has those with brackets or a receiver alone.
+    may_be_bare = any(language_of(location.path) in OPTIONAL_BRACKETS for location in callables)
+    are_missing = are_missing or (may_be_bare and any(rank_of(line.key[1]).is_code for line in other_lines))
     if is_no_plain_word(simple) and (is_hidden or (is_of_code and are_missing)):
         # Where types aren't declared, a receiver tells nothing: all calls of the only thing of the name count. So do
         # those of files that no grammar could read.

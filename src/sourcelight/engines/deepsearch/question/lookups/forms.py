@@ -134,6 +134,7 @@ _HAVE = "(?:have|contain|define|declare|provide|export)"
 # "Is there a class called Session?", "Does it have a parse_url function?".
 _EXISTENCE = _patterns(
     rf"(?:is|are) there {_DET}(?P<kind>{KINDS}) (?:called |named )(?P<name>{_HYPHENATED})",
+    rf"(?:is|are) there {_DET}(?P<kind>{KINDS}) (?P<name>{_OF_CODE})",
     rf"(?:is|are) there {_DET}(?P<name>{_HYPHENATED}) (?P<kind>{KINDS})",
     (
         rf"(?:does|do) (?:it )?{_HAVE} {_DET}(?P<kind>{KINDS}) "
