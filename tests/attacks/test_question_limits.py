@@ -143,3 +143,19 @@ def test_a_search_with_too_many_rows_ends_the_question(mill: LocalEngine, monkey
     assert answer.text.startswith(INCOMPLETE)
     assert not answer.draft.confident
     assert "cut_short" not in ask(mill, "Which dependencies does it have?").finished.stats
+
+
+def test_long_lines_that_throw_and_describe_take_seconds(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A part of these lines took cubic time in forms of thrown exceptions, and quadratic time in those of comments."""
+    spaces = " " * 100_000
+    files: dict[str | bytes, str | bytes | None] = {
+        "mill.js": f"{'throw$0.' * 5_000} LeakError\n// The leak{spaces}error of the mill.\nfunction leak() {{}}\n",
+        "mill.java": f"class Mill {{ void f() {{ throw{spaces}x LeakError; throw new LeakError(); }} }}\n",
+        "mill.h": f"int leak{spaces}(*)\nint open_leak(int a) {'*)' * 50_000}\n",
+    }
+    for engine in engine_with(tmp_path_factory, "mill", files):
+        for question in ("Where is LeakError raised?", "How does the leak error work?", "What does leak do?"):
+            start_s = time.process_time()
+            answer = ask(engine, question)
+            assert time.process_time() - start_s < 5, question
+            assert "cut_short" not in answer.finished.stats

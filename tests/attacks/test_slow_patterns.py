@@ -16,9 +16,12 @@ from sourcelight.core.batches.commit_messages import co_authors
 from sourcelight.core.cells.json_lines import cell_text, item_text
 from sourcelight.core.cells.scripts import read_script
 from sourcelight.core.query.dates import duration_s
+from sourcelight.engines.deepsearch.facts.unparsed_definitions import UNPARSED_LANGUAGES, reader_of
+from sourcelight.engines.deepsearch.lookups.calls.callees import is_call
 from sourcelight.engines.deepsearch.lookups.definitions.declarations import ends_declaration
 from sourcelight.engines.deepsearch.lookups.manifests.fields import package_name
 from sourcelight.engines.deepsearch.redaction import frame_text, redact
+from sourcelight.engines.deepsearch.source.line_kinds import IMPORT_STATEMENT, VARIABLE
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.history.people import parse_mailmap
 from sourcelight.testing import make_repo
@@ -45,6 +48,10 @@ ATTACKS: dict[str, Callable[[], object]] = {
         "a" + " " * LENGTH + "<a@example.org>" + " " * LENGTH + "<b@example.org>"
     ),
     "an open group of filters": lambda: split_filters('(repo:"' + " " * LENGTH),
+    "words before the head of a function": lambda: is_call({"line": "fun " * (LENGTH // 4)}, "open_gate"),
+    "spaces before a variable": lambda: VARIABLE.search("lookupEnv" + " " * LENGTH),
+    "commas before a variable": lambda: VARIABLE.search("getEnvVarOwned(" * (LENGTH // 15)),
+    "spaces of an import": lambda: IMPORT_STATEMENT.match("require" + " " * LENGTH),
     "digits of many durations": lambda: duration_s("1s" * (LENGTH // 2) + "x"),
 }
 
@@ -53,6 +60,24 @@ ATTACKS: dict[str, Callable[[], object]] = {
 def test_a_long_text_takes_linear_time(name: str) -> None:
     start_s = time.process_time()
     ATTACKS[name]()
+    assert time.process_time() - start_s < MAX_CPU_S
+
+
+HOSTILE_LINES = [
+    *(f"{word}{space * LENGTH}" for word in ("", "type", "data instance", "const a", "A", "static const ", "function")
+      for space in (" ", "\t")),
+    " open_gate*:" + " " * LENGTH,
+    ".open_gate," * (LENGTH // 11),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("language", [name for name in sorted(UNPARSED_LANGUAGES) if reader_of(name, "x") is not None])
+def test_forms_of_definitions_take_linear_time(language: str) -> None:
+    read = reader_of(language, "open_gate")
+    assert read is not None
+    start_s = time.process_time()
+    for line in HOSTILE_LINES:
+        read(line)
     assert time.process_time() - start_s < MAX_CPU_S
 
 

@@ -37,6 +37,7 @@ _MIN_PROTOTYPES, _MIN_PROTOTYPE_SHARE = 4, 0.8
 _COMMENT = re.compile(r"\s*(?:/[/*]|\*)")
 """A line of a comment: `// Opens the gate`, ` * Opens the gate`."""
 
+_MAX_PROTOTYPE = 500
 _PROTOTYPE = re.compile(r"[A-Za-z_][\w\s*]*[\s*]\w+\([^{}]*\)[^{}]*;\s*$")
 """A prototype of C: `int gate_open(struct gate *gate);`."""
 
@@ -136,7 +137,7 @@ def _likeness(names: frozenset[bytes], other: frozenset[bytes]) -> float:
 
 def _only_declares(lines: Sequence[str]) -> bool:
     """Return whether lines are prototypes, as in C headers, without a definition."""
-    code_lines = [line for line in lines if line.strip() and not _COMMENT.match(line)]
+    code_lines = [line[:_MAX_PROTOTYPE] for line in lines if line.strip() and not _COMMENT.match(line)]
     prototypes = sum(_PROTOTYPE.match(line) is not None for line in code_lines)
     return prototypes >= _MIN_PROTOTYPES and prototypes >= _MIN_PROTOTYPE_SHARE * len(code_lines)
 

@@ -43,7 +43,7 @@ _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "
 
 # Comments.
 _COMMENT_MARKS = re.compile(
-    r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$"
+    r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|(?:(?<!\s)\s+)?(?:(?<!\*)\*+/|\"\"\"|''')\s*$"
 )
 """Marks at the beginning and the end of a line of a comment: `/// `, ` * `, `# `, `r\"\"\"`, ` */`."""
 

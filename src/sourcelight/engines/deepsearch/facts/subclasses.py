@@ -237,6 +237,10 @@ _MARKS_OF: Mapping[str, str] = {
 """Marks for what is written elsewhere; in other languages all. In PHP, ``$`` begins each variable."""
 
 
+_MAX_HEAD = 500
+"""Characters of a line in which these marks are looked for."""
+
+
 def find_filled_heads(work: Work, names: str, subtypes: Collection[tuple[str, str, str]]) -> list[dict[str, Any]]:
     """Return the lines of code whose head names a base for a type whose name is written elsewhere.
 
@@ -269,7 +273,7 @@ def _is_filled(row: Mapping[str, Any], names: str) -> bool:
     language = language_of(row["path"])
     marks = _MARKS_OF.get(language, _MARKS)
     pattern = _FILLED.replace("{marks}", marks).replace("{names}", names)
-    return language in PROGRAMMING_LANGUAGES and re.search(pattern, row["line"] or "") is not None
+    return language in PROGRAMMING_LANGUAGES and re.search(pattern, (row["line"] or "")[:_MAX_HEAD]) is not None
 
 
 def is_code(work: Work, row: Mapping[str, Any]) -> bool:

@@ -476,6 +476,10 @@ def _may_define(rows: Iterable[dict[str, Any]], name: str) -> Iterator[dict[str,
             yield row
 
 
+_MAX_FORM_CHARACTERS = 1_000
+"""Characters of a line that are compared with the forms of definitions, some of which take quadratic time."""
+
+
 def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
     """Return a function that gives the kind of what a line defines under a name; None for an unknown language."""
     forms = _FORMS.get(SAME_FORMS.get(language, language))
@@ -487,6 +491,7 @@ def reader_of(language: str, name: str) -> Callable[[str], str | None] | None:
     patterns = [re.compile(form.replace(r"{name}\b", f"{{name}}{end}").format(name=re.escape(name))) for form in forms]
 
     def read(line: str) -> str | None:
+        line = line[:_MAX_FORM_CHARACTERS]
         match = next((match for pattern in patterns if (match := pattern.match(line))), None)
         return None if match is None else _kind_of(language, match.groupdict().get("kind") or "", line)
 

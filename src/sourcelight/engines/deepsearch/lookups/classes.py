@@ -189,7 +189,7 @@ def _head_of(lines: Sequence[str], name: str, line: int) -> tuple[str, int] | No
     parts = []
     for number in range(line, min(line + _MAX_HEAD_LINES, len(lines) + 1)):
         text = lines[number - 1][match.end() if number == line else 0 :]
-        text = re.sub(r"//.*|/\*.*?\*/", "", text)
+        text = re.sub(r"//.*|/\*.*?(?:\*/|$)", "", text)
         before, brace, _ = text.partition("{")
         parts.append(before)
         if brace or before.rstrip().endswith(";"):

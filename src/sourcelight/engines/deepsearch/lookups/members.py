@@ -180,7 +180,7 @@ def members_of(  # noqa: PLR0911 - one for each form of body
         return []
 
     body = _body_of(text[head_end:])
-    if body is None or re.search(r"^\s*#\s*(?:include|define)\b", body, re.MULTILINE):
+    if body is None or re.search(r"^[ \t]*#\s*(?:include|define)\b", body, re.MULTILINE):
         return None
 
     first_line += text.count("\n", 0, head_end)
@@ -252,7 +252,7 @@ _BARE_ATTRIBUTES = re.compile(r"#?\[[^\[\]\n]*\]|@[\w.]+(?:[ \t]*\([^()]*\))?")
 _ENUM_MACRO = re.compile(r"\s*typedef\s+(?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS)\s*\([\w\s]*,\s*(?P<name>\w+)\s*\)\s*\{")
 """The head of an enum of Objective-C, whose name is an argument."""
 _VISIBILITY = re.compile(r"\bpub\s*\([\w\s:]*\)")
-_MEMBER = re.compile(r"\s*(?P<name>[A-Za-z_$][\w$]*)\s*(?:[={(].*)?\s*", re.DOTALL)
+_MEMBER = re.compile(r"\s*(?P<name>[A-Za-z_$][\w$]*)\s*+(?:[={(].*)?", re.DOTALL)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -29,6 +29,33 @@ from sourcelight.engines.deepsearch.source.literals import TEXT
 _KEYWORD = r"(?:throw|raise|rethrow|THROW)"
 _RAISING = (".py", ".pyi", ".rb", ".ex", ".exs", ".ml", ".mli")
 
+_COMMENT_BEHIND = re.compile(r"\s(?:#|//)\s")
+
+
+class _ThrowForm:
+    """The forms of lines that throw or raise an exception of a name, each searched in linear time."""
+
+    def __init__(self, name: str) -> None:
+        self.name = re.compile(rf"{re.escape(name)}(?![\w$])")
+        prefix = r"(?:new\s{1,9})?\\?(?:[\w$]{1,80}(?:\.|::|\\)){0,9}\.?"
+        exception = prefix + self.name.pattern
+        self._keyword = re.compile(rf"\b{_KEYWORD}\b")
+        self._direct = re.compile(rf"\b{_KEYWORD}\b\s*+(?:\(\s*+)?{exception}")
+        self._fallback = re.compile(rf"(?:\?|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*+{exception}")
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text has the exception behind a keyword, or as an alternative: ``throw x ?? new Gate``."""
+        keyword = self._keyword.search(text)
+        if keyword is None:
+            return False
+        return self._direct.search(text) is not None or self._fallback.search(text, keyword.end()) is not None
+
+    def is_behind_keyword(self, text: str) -> bool:
+        """Return whether a text has the name anywhere behind a keyword."""
+        keyword = self._keyword.search(text)
+        return keyword is not None and self.name.search(text, keyword.end()) is not None
+
+
 _TokensByFile: TypeAlias = dict[tuple[str, str], list[list[Token]]]
 
 
@@ -42,40 +69,37 @@ def find_throws(work: Work, name: str) -> Finding | None:
         if row["type"] == "content" and language_of(row["path"]) in PROGRAMMING_LANGUAGES:
             (rows if is_code(row) else other_rows).append(row)
 
-    exception = rf"(?:new\s+)?\\?(?:[\w$]+(?:\.|::|\\))*\.?{re.escape(simple)}(?![\w$])"
-    pattern = re.compile(rf"\b{_KEYWORD}\b(?:\s*\(?\s*|.*(?:\?\??|:|\|\||\bor\b|\belse\b|\bfrom\b)\s*){exception}")
+    form = _ThrowForm(simple)
     tokens: _TokensByFile = {}
-    throwing = [row for row in rows if _throws(work, row, pattern, tokens)]
+    throwing = [row for row in rows if _throws(work, row, form, tokens)]
 
     # What is left out belongs into the sentence, or its number is another one than a reader counts.
-    scope = "outside of tests and examples " if any(_throws(work, row, pattern, tokens) for row in other_rows) else ""
+    scope = "outside of tests and examples " if any(_throws(work, row, form, tokens) for row in other_rows) else ""
     # What only tests and examples throw is an answer, too, if the sentence says so.
     if not throwing:
         scope, rows = "in tests and examples ", other_rows
-        throwing = [row for row in rows if _throws(work, row, pattern, tokens)]
+        throwing = [row for row in rows if _throws(work, row, form, tokens)]
 
     if not throwing:
         return None
 
     stated = {(row["repository"], row["path"], row["line_number"]) for row in throwing}
-    least = "at least " if _lines_with_keyword(work, rows, simple, exception) - stated else ""
+    least = "at least " if _lines_with_keyword(work, rows, form) - stated else ""
     finding = _state_throws(work, simple, throwing, f"{scope}on {least}")
     finding.queries, finding.notes = [join_queries(queries)], work.notes
-    line_count = recount.count_with(work, stated, exception)
+    line_count = recount.count_with(work, stated, form.name.pattern)
     finding.recounts = frozenset({line_count, len(recount.files_in(stated))})
     return finding
 
 
-def _lines_with_keyword(
-    work: Work, rows: Sequence[Mapping[str, Any]], name: str, exception: str
-) -> set[recount.Location]:
+def _lines_with_keyword(work: Work, rows: Sequence[Mapping[str, Any]], form: _ThrowForm) -> set[recount.Location]:
     """Return the lines of code that have a keyword before a name: unless all of them count, there may be more."""
-    keyword = re.compile(rf"\b{_KEYWORD}\b.*{exception}")
     return {
         (repository, path, number)
         for repository, path in {(row["repository"], row["path"]) for row in rows}
         for number, line in recount.code_lines(work, repository, path)
-        if name in line and keyword.search(TEXT.sub('""', re.split(r"\s(?:#|//)\s", line)[0])) is not None
+        if form.name.search(line) is not None
+        and form.is_behind_keyword(TEXT.sub('""', _COMMENT_BEHIND.split(line, maxsplit=1)[0]))
     }
 
 
@@ -102,8 +126,8 @@ def _state_throws(work: Work, name: str, rows: list[dict[str, Any]], scope: str)
     return finding
 
 
-def _throws(work: Work, row: Mapping[str, Any], pattern: re.Pattern[str], tokens: _TokensByFile) -> bool:
-    """Return whether `pattern` finds that a line throws or raises something, which is no argument and in no text.
+def _throws(work: Work, row: Mapping[str, Any], form: _ThrowForm, tokens: _TokensByFile) -> bool:
+    """Return whether a form says that a line throws or raises something, which is no argument and in no text.
 
     The keyword may be on a line above: ``raise (``, ``throw new``, ``throw x ?``.
     """
@@ -121,7 +145,7 @@ def _throws(work: Work, row: Mapping[str, Any], pattern: re.Pattern[str], tokens
         tokens[key] = line_tokens(lines, row["path"].rpartition(".")[2])
     line = _blank_comments(lines[number - 1], tokens[key][number - 1]) if lines else row["line"]
     text = f"{before} {TEXT.sub(chr(34) * 2, line.strip())}"
-    return pattern.search(text) is not None and pattern.search(before) is None
+    return form.is_in(text) and not form.is_in(before)
 
 
 def _blank_comments(line: str, tokens: Sequence[Token]) -> str:

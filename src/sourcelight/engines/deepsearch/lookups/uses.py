@@ -247,7 +247,7 @@ def find_key_uses(work: Work, name: str, *, of_calls: bool = False) -> Finding |
         return any(match[1] == name and not match[2] for match in VARIABLE.finditer(row["line"]))
 
     key_access = re.compile(
-        rf"(?:(?:get|pop|lookup|fetch|find|read|has|setting|option|flag|env|conf|param)\w*\s*\(|\[)\s*[\"'`]-{{0,2}}{re.escape(name)}"
+        rf"(?:(?:get|pop|lookup|fetch|find|read|has|setting|option|flag|env|conf|param)\w{{0,60}}\s*\(|\[)\s*[\"'`]-{{0,2}}{re.escape(name)}"
         rf"[\"'`]\s*[\]),]|[\"'`]{re.escape(name)}[\"'`]\s+in\b",
         re.IGNORECASE,
     )

@@ -24,7 +24,7 @@ _IMPORT_STATEMENTS = (
     r"#\s*include\b",  # #include <gate.h>
     r"using\s+(?:static\s+)?[\w.]+\s*;",  # using static Water.Gate;
     r"use\s+[\w\\:]+(?:\{|[;,]|\s+as\b)",  # use water::gate;
-    r"require(?:_relative)?\s*\(?\s*['\"]",  # require_relative "gate"
+    r"require(?:_relative)?\s*+(?:\(\s*+)?['\"]",  # require_relative "gate"
     r"package\s+[\w.]+;?\s*$",  # package water.gate
     r"(?:const|let|var)\s+[\w${},: ]{1,200}=\s*require\(",  # const { open } = require(
     r"export\s+(?:\*|\{[^{}]{0,500}\})\s+from\b",  # export { open } from
@@ -57,8 +57,8 @@ _BEFORE_VARIABLE = (
     r"(?:get|fetch)_env!?\s*\(",  # System.fetch_env!("GATE")
     r"\$_(?:ENV|SERVER)\s*\[",  # $_ENV["GATE"]
     r"\.environment\s*\[",  # ProcessInfo.processInfo.environment["GATE"]
-    r"(?:lookupEnv|getEnv)\s+",  # lookupEnv "GATE"
-    r"getEnvVarOwned\s*\([^,]*,",  # getEnvVarOwned(allocator, "GATE")
+    r"(?:lookupEnv|getEnv)\s++",  # lookupEnv "GATE"
+    r"getEnvVarOwned\s*\([^,]{0,80},",  # getEnvVarOwned(allocator, "GATE")
 )
 """Code before the name of a variable in quotation marks."""
 VARIABLE = re.compile(

@@ -51,7 +51,8 @@ _MAX_NAMED = 3
 _STATUSES = ("added", "removed", "changed", "moved")
 
 _IMPORTS_INTERNALS = re.compile(
-    rb"^\s*from\s+(?:[\w.]*\b_[a-z\d]|[\w.]+\s+import\s+(?:\*|\([^)]*\b_\w|[^(\n]*\b_\w))", re.MULTILINE
+    rb"^[ \t]*from[ \t]+(?:[\w.]*\b_[a-z\d]|[\w.]+[ \t]+import[ \t]+(?:\*|\([^)]{0,4000}\b_\w|[^(\n]*\b_\w))",
+    re.MULTILINE,
 )
 """An import of Python from a private module, of a private name, or of all names: ``from ._client import Client``.
 

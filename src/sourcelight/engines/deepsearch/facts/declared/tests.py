@@ -166,6 +166,10 @@ _OWN_FORMS = (
 """For each language, a search for lines with forms of a project's own, and the form in a line."""
 
 
+_MAX_FORM = 300
+"""Characters of a line that are compared with such a form."""
+
+
 def _own_forms(work: Work, languages: Collection[str]) -> dict[str, str]:
     """Return what a project may define tests with beside a framework, such as ``TEST_XML``, with its language."""
     forms: dict[str, str] = {}
@@ -174,7 +178,7 @@ def _own_forms(work: Work, languages: Collection[str]) -> dict[str, str]:
             continue
         queries = make_queries(work, f"lang:{quote_value(language)} type:file case:yes {text}", languages=False)
         for row in run_searches(work, queries):
-            match = form.match(row["line"] or "")
+            match = form.match((row["line"] or "")[:_MAX_FORM])
             if match is not None and (language == "C++" or is_test(row["path"])):
                 forms[match["name"]] = language
 

@@ -139,7 +139,7 @@ def _is_complete(manifest: Manifest) -> bool:
     if not manifest.path.endswith("pyproject.toml") or not any(line.strip() == "[project]" for line in manifest.lines):
         return False
     text = "\n".join(manifest.lines)
-    dynamic = re.search(r"^\s*dynamic\s*=\s*\[(?P<names>[^\]]{0,400})\]", text, re.MULTILINE)
+    dynamic = re.search(r"^[ \t]*dynamic\s*=\s*\[(?P<names>[^\]]{0,400})\]", text, re.MULTILINE)
     return "dynamic" not in text or (dynamic is not None and "dependencies" not in dynamic["names"])
 
 

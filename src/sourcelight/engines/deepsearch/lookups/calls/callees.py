@@ -111,7 +111,7 @@ def _state_callees(
 def is_call(row: Mapping[str, Any], name: str) -> bool:
     """Return whether the line itself shows the call, so that it proves it; a comment shows an example at best."""
     # Where a grammar lost its way, the head of a definition is read as a call.
-    head = rf"\b(?:fun|defp?|fn|func|function|sub)\b[^=({{]*(?<![\w$]){re.escape(name)}\s*[(<\[]"
+    head = rf"\b(?:fun|defp?|fn|func|function|sub)\b[^=({{]{{0,300}}(?<![\w$]){re.escape(name)}\s*[(<\[]"
     line = row["line"] or ""
     if COMMENT.match(line) or re.search(head, line):
         return False

@@ -134,7 +134,7 @@ def find_scoped_value(
     # A file may be called as a literal in it: `SETTINGS` of settings.py.
     names = {word.lower() for word in words if not is_file_word(word)}
     holder_lines = [line for line in lines if names and names <= {name for head in line.heads for name in head.names}]
-    migration_lines = [line for line in lines if _ALTERED.search(line.text) is not None]
+    migration_lines = [line for line in lines if _ALTERED.search(line.text[:_MAX_LINE]) is not None]
     lines = [*holder_lines, *migration_lines] if holder_lines else lines
     if is_default and "test" not in scope.lower():
         lines = [line for line in lines if not is_test(line.path)]
@@ -230,7 +230,7 @@ def _state(
 
     is_unread = any(not line.value or _is_of_itself(line, name) for line in value_lines)
     is_changed = not is_default and any(line.line_value is None and _is_set(line, name) for line in lines)
-    is_altered = any(_ALTERED.search(line.text) is not None for line in lines)
+    is_altered = any(_ALTERED.search(line.text[:_MAX_LINE]) is not None for line in lines)
     is_conditional = any(_is_conditional(line) for line in value_lines)
     may_depend = len(value_lines) == 1 and not is_default
     if not value_lines or is_unread or is_changed or is_altered or (is_conditional and not may_depend):

@@ -31,7 +31,7 @@ _MAX_ITEMS = 200
 """Items of a list that are read."""
 
 _HEAD_BEFORE_LIST = re.compile(
-    r"\*?\s*(?:<[^()]*>|\[[^()]*\])?\s*(?:(?:=|<-)\s*(?:async\s+)?(?:function\b\s*\w*)?\s*)?\("
+    r"\*?\s*+(?:<[^()]*>|\[[^()]*\])?\s*+(?:(?:=|<-)\s*+(?:async\s++)?(?:function\b\s*+\w*+)?\s*+)?\("
 )
 """Text between a name and its list: nothing, type parameters, the function that the name is set to, a star of Nim."""
 
