@@ -11,6 +11,7 @@ from engines.deepsearch.asking import Researched, engine_with
 from sourcelight.core.cancellation import Cancellation, WorkLimitReached
 from sourcelight.core.errors import Cancelled
 from sourcelight.engines.complexity.measure import measure_file
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher, ResearchBudget, ResearchEvent
 from sourcelight.engines.deepsearch.research.answer import finish
@@ -159,3 +160,18 @@ def test_long_lines_that_throw_and_describe_take_seconds(tmp_path_factory: pytes
             answer = ask(engine, question)
             assert time.process_time() - start_s < 5, question
             assert "cut_short" not in answer.finished.stats
+
+
+def test_files_beyond_the_memory_of_a_question_are_read_again(
+    mill: LocalEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3,000 files of a megabyte of short lines took 9 GB within the time limit."""
+    expected = [ask(mill, question).text for question in QUESTIONS]
+    monkeypatch.setattr("sourcelight.engines.deepsearch.evidence.quotes.MAX_CACHED_BYTES", 1)
+    assert [ask(mill, question).text for question in QUESTIONS] == expected
+    texts = FileTexts(ToolContext(mill, Viewer.owner()))
+    (target,) = open_inquiry("x", "", texts.context).pins.targets
+    assert texts.lines(target, "mill.py") is texts.lines(target, "mill.py")
+    first = texts.lines(target, "mill.py")
+    assert texts.lines(target, "requirements.txt") == ["flour>=1"]
+    assert texts.lines(target, "mill.py") is not first

@@ -5,6 +5,7 @@ Each has 200,000 characters: in quadratic time that takes minutes, in cubic time
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,8 @@ from sourcelight.engines.deepsearch.redaction import frame_text, redact
 from sourcelight.engines.deepsearch.source.line_kinds import IMPORT_STATEMENT, VARIABLE
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.history.people import parse_mailmap
+from sourcelight.repos import Catalog
+from sourcelight.repos.handles import included_files
 from sourcelight.testing import make_repo
 
 LENGTH = 200_000
@@ -64,8 +67,8 @@ def test_a_long_text_takes_linear_time(name: str) -> None:
 
 
 HOSTILE_LINES = [
-    *(f"{word}{space * LENGTH}" for word in ("", "type", "data instance", "const a", "A", "static const ", "function")
-      for space in (" ", "\t")),
+    *(f"{word}{blank * LENGTH}" for word in ("", "type", "data instance", "const a", "A", "static const ", "function")
+      for blank in (" ", "\t")),
     " open_gate*:" + " " * LENGTH,
     ".open_gate," * (LENGTH // 11),
 ]  # fmt: skip
@@ -79,6 +82,19 @@ def test_forms_of_definitions_take_linear_time(language: str) -> None:
     for line in HOSTILE_LINES:
         read(line)
     assert time.process_time() - start_s < MAX_CPU_S
+
+
+def test_a_configuration_of_blank_lines_takes_linear_time(tmp_path: Path) -> None:
+    """Each blank line was read to the last one: a configuration of 4 MB held up all that open the repository."""
+    repo = make_repo(tmp_path / "r", {"a.txt": "x\n"})
+    config = repo.path / ".git" / "config"
+    (repo.path / ".git" / "more").write_text("[user]\nname = Ada\n")
+    config.write_text(f"{config.read_text()}[include]{chr(10) * LENGTH}\tpath = more\n")
+    start_s = time.process_time()
+    assert len(Catalog.open([repo.path]).repositories) == 1
+    assert time.process_time() - start_s < MAX_CPU_S
+    git_dir = str(repo.path / ".git")
+    assert included_files(git_dir, git_dir) == (os.path.realpath(repo.path / ".git" / "more"),)
 
 
 def test_a_message_that_matches_everywhere_takes_linear_time(tmp_path: Path) -> None:

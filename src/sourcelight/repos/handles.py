@@ -40,7 +40,7 @@ _LOCAL_LEVEL = 5  # GIT_CONFIG_LEVEL_LOCAL of libgit2; those of the user and the
 _CONTINUATION = re.compile(r"\\\r?\n")
 """The end of a line that continues on the next one."""
 
-_PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
+_PATH = re.compile(r"(?im)(?:^|\])[^\S\n]*path\s*=([^\n]*)")
 """The value of ``path``, which names a file to include."""
 
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}

@@ -35,6 +35,11 @@ _CELL_FENCES = {
 }  # fmt: skip
 """The same by the display name of a language, as cells of notebooks have it."""
 
+MAX_CACHED_BYTES = 256 << 20
+_LINE_BYTES = 60
+"""Memory of the lines of a question's files, and of a line besides its text: a file of short lines takes 30
+times its size."""
+
 
 def lines_of(path: str, data: bytes) -> list[str]:
     """Split a file into lines of text: invalid UTF-8 as U+FFFD, no carriage returns at the ends.
@@ -51,9 +56,10 @@ def lines_of(path: str, data: bytes) -> list[str]:
 
 @dataclass(slots=True)
 class FileTexts:
-    """The lines of files at pinned commits, each file read once."""
+    """The lines of files at pinned commits, each file read once, unless all of them take too much memory."""
 
     context: ToolContext
+    _cached_bytes: int = 0
     _lines_by_file: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
     _indexed_by_file: dict[tuple[str, str, str], FileDefinitions | None] = field(default_factory=dict)
     _definitions_by_file: dict[tuple[str, str, str], FileDefinitions] = field(default_factory=dict)
@@ -71,8 +77,19 @@ class FileTexts:
         key = target.repository.key, target.commit, path
         lines = self._lines_by_file.get(key)
         if lines is None:
-            lines = self._lines_by_file[key] = self._read_lines(target, path)
+            lines = self._read_lines(target, path)
+            size = sum(map(len, lines)) + _LINE_BYTES * len(lines)
+            if self._cached_bytes + size > MAX_CACHED_BYTES:
+                self._clear()
+            self._cached_bytes += size
+            self._lines_by_file[key] = lines
         return lines
+
+    def _clear(self) -> None:
+        """Drop all files: whatever is asked for again is read again."""
+        for cache in (self._lines_by_file, self._indexed_by_file, self._definitions_by_file, self._code_by_file):
+            cache.clear()
+        self._cached_bytes = 0
 
     def _read_lines(self, target: Target, path: str) -> list[str]:
         remote = run_step("lines", StepRequest.from_pins(Pins((target,)), path=path), self.context)

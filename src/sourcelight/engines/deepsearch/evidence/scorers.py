@@ -41,7 +41,7 @@ _MAX_ROWS = 50
 """Definitions of a name in a shard beyond which none of them is looked up."""
 
 _TRACEBACK = re.compile(
-    r"Traceback \(most recent call last\)|^\s+at \S+\(.*:\d+\)|\bpanic: |goroutine \d+", re.MULTILINE
+    r"Traceback \(most recent call last\)|^[ \t]+at \S{1,300}\(.{0,300}:\d+\)|\bpanic: |goroutine \d+", re.MULTILINE
 )
 """Lines of a stack trace: `Traceback (most recent call last)`, `  at lift (gate.js:12)`, `goroutine 1`."""
 

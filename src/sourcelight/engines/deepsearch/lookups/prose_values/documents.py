@@ -52,7 +52,7 @@ _MEMBER = re.compile(
 )
 _GO_FIELD = re.compile(r"\t+(?P<name>[A-Z]\w*)\s+[\w*\[\].{}()]{1,60}(?:\s+`[^`]*`)?\s*(?://.*)?$")
 _TRAILING = re.compile(
-    r"\s*[,{(]?\s*(?:[A-Za-z_][\w.<>*&]{0,40}[\s*&]+){0,3}(?P<name>[A-Za-z_]\w{0,80})\s*"
+    r"\s*+(?:[,{(]\s*+)?(?:[A-Za-z_][\w.<>*&]{0,40}[\s*&]+){0,3}(?P<name>[A-Za-z_]\w{0,80})\s*"
     r"(?:::?|=|;|,|\s[A-Za-z*\[])[^#\"'`]{0,120}?(?P<mark>--\s|//|/\*|#\s)"
 )
 """A member with a comment behind it, on its line."""
