@@ -234,7 +234,7 @@ def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
 
     union = join(parts, ("repository", "path"))
     # Each service scaled its scores by its own hottest file, so they can't be compared: they are computed again from
-    # the columns that they come from, by the formula of `engines.tools.history.hotspots`.
+    # the columns that they come from, by the formula of `engines.tools.history.changed_files`.
     lines = np.asarray(union.table["lines"].fill_null(0).to_numpy(), np.int64)
     weights = np.asarray(union.table["commits"].to_numpy(), np.int64) * np.log1p(lines)
     max_weight = float(weights.max(initial=0.0)) or 1.0

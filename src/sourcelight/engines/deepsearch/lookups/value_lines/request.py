@@ -221,10 +221,10 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
     content = [word for word in words if _is_content(word)]
     # The name of a project may be two words as one.
     of_repositories |= {word for word in content if any(_is_end_of(word, name) for name in repository_names)}
-    required = tuple({stem(word): word for word in reversed(content) if word not in of_repositories}.values())[::-1]
     # What something does is said in many words, but for "how many times does it retry".
     verbs = verbs_of(bare)
-    if not names and verbs.issuperset(required) and all(word.endswith("ed") for word in required):
+    required = tuple({stem(word): word for word in reversed(content) if word not in of_repositories}.values())[::-1]
+    if not names and _are_alone(required, verbs):
         # "Is a bucket created": a word of the project's name says which thing is meant.
         required = tuple(dict.fromkeys(content))
     if form.kind == "truth" and len(required) > 1:
@@ -245,14 +245,9 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
     head = frozenset(word for word in head_words if word not in of_repositories and word not in _LIGHT)
     verbs = frozenset() if "times" in head_words else verbs
     verbs = verbs - head if len(head) == 1 else verbs
-    kind = form.kind
-    if kind == "thing":
-        kind = next((_KINDS[word] for word in reversed(head_words) if word in _KINDS), kind)
-    kind = "number" if is_limit else kind
-
+    kind = "number" if is_limit else _kind_of(form, head_words)
     is_at_once = _AT_ONCE.search(bare) is not None
     end = max((bare.rfind(name) + len(name) for name in names), default=len(bare))
-    nouns = _MEASURES.get(form.measure, SIZE_WORDS if form.measure else frozenset())
     return ValueRequest(
         tuple(word for word in required if word not in verbs) or required,
         tuple(
@@ -263,7 +258,7 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
         ),
         names,
         _last_of(head_words, head - verbs or head) if form.kind == "thing" else head - verbs or head,
-        TIME_WORDS if kind == "time" else _OF_LIMIT if is_limit else nouns,
+        _nouns_of(kind, form.measure, is_limit=is_limit),
         kind,
         is_default,
         frozenset(word for word in content if word in of_repositories),
@@ -274,6 +269,27 @@ def read_request(text: str, repository_names: Collection[str] = ()) -> ValueRequ
         form.measure,
         next((bound for bound, pattern in _BOUNDS if pattern.search(bare) is not None), ""),
     )
+
+
+def _are_alone(words: Sequence[str], verbs: Collection[str]) -> bool:
+    """Return whether words only say what is done, not what it is done to."""
+    return all(word in verbs and word.endswith("ed") for word in words)
+
+
+def _nouns_of(kind: str, measure: str, *, is_limit: bool) -> frozenset[str]:
+    """Return the nouns that a line may have instead of the head of a question."""
+    if kind == "time":
+        return TIME_WORDS
+
+    return _OF_LIMIT if is_limit else _MEASURES.get(measure, SIZE_WORDS if measure else frozenset())
+
+
+def _kind_of(form: _Form, head_words: Sequence[str]) -> str:
+    """Return the kind of the value: of a thing, that of the last word of the head that names one."""
+    if form.kind != "thing":
+        return form.kind
+
+    return next((_KINDS[word] for word in reversed(head_words) if word in _KINDS), form.kind)
 
 
 def loosened_requests(request: ValueRequest) -> Iterator[ValueRequest]:
