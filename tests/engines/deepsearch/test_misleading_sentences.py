@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from engines.deepsearch.asking import engine_for, lead_of
 from sourcelight.backends.embedded import open_engine
 from sourcelight.testing import RepositoryBuilder
@@ -583,10 +585,19 @@ def test_a_manifest_of_puppet_lists_modules(tmp_path: Path) -> None:
     assert lead_of(engine, "Does it depend on clay/oven?").startswith("No: no searched manifest")
 
 
-def test_a_file_of_data_that_names_a_package_proves_no_no(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("kiln-pack.json", '{\n  "uses": ["clay/glaze"]\n}\n'),
+        ("metadata.rb", "name 'kiln'\ndepends 'clay/glaze', '~> 1.0'\n"),
+        ("Puppetfile", "mod 'clay/glaze', '1.0'\n"),
+        (".gitmodules", '[submodule "clay/glaze"]\n\tpath = glaze\n\turl = https://example.org/clay/glaze\n'),
+        ("wally.toml", '[dependencies]\nglaze = "clay/glaze@1.0"\n'),
+    ],
+)
+def test_a_file_that_may_list_packages_proves_no_no(tmp_path: Path, path: str, text: str) -> None:
     """The manifest of a tool that isn't known here may list what the known ones don't."""
-    pack = '{\n  "uses": ["clay/glaze"]\n}\n'
-    engine = engine_for(tmp_path, {"kiln-pack.json": pack, "Gemfile": "gem 'rake', '~> 13.0'\n"})
+    engine = engine_for(tmp_path, {path: text, "Gemfile": "gem 'rake', '~> 13.0'\n"})
     assert not lead_of(engine, "Does it depend on clay/glaze?").startswith("No")
     assert lead_of(engine, "Does it depend on clay/oven?").startswith("No: no searched manifest")
 

@@ -36,10 +36,12 @@ _LITERAL_NAMES = re.compile(r"\.opam$|(?:^|/)(?:dune-project|project\.clj|deps\.
 
 _DATA = re.compile(
     r"^(?!\.)(?!.*(?:(?:^|/)\.|lock|(?:^|/)(?:locales?|i18n|translations?|lang|data|fixtures)/))"
-    r".*\.(?:jsonc?|ya?ml|toml|edn|xml|cfg|ini|nix|bzl|bazel|kdl|dhall)$",
+    r".*\.(?:jsonc?|ya?ml|toml|edn|xml|cfg|ini|nix|bzl|bazel|kdl|dhall|properties|wrap|ipkg)$"
+    r"|(?:^|/)(?:metadata\.rb|Berksfile|Puppetfile|info\.rkt|lakefile\.lean|build\.boot|__manifest__\.py|xmake\.lua|v\.mod"
+    r"|\.gitmodules)$",
     re.IGNORECASE,
 )
-"""Paths of files of data that may be manifests."""
+"""Paths of files that may be manifests: of data, and scripts of tools whose manifests aren't read."""
 
 
 def find_unlisted(
