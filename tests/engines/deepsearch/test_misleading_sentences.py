@@ -627,3 +627,41 @@ def test_a_noun_before_a_name_asks_whether_it_exists(tmp_path: Path) -> None:
     engine = engine_for(tmp_path, {"kiln.go": "package kiln\n\nfunc FireTwice() {}\n"})
     for question in ("Is there a function FireTwice?", "is there a FireTwice function"):
         assert lead_of(engine, question).startswith("Yes: `FireTwice` is defined in `kiln.go`")
+
+
+def test_the_file_of_a_package_is_no_thing_of_its_directory(tmp_path: Path) -> None:
+    """In django-axes, 11 files of ten migrations and `__init__.py` were counted as migrations."""
+    names = ("__init__.py", "0001_initial.py", "0002_clay.py")
+    files: Files = {f"kiln/migrations/{name}": "X = 1\n" for name in names}
+    engine = engine_for(tmp_path, files)
+    lead = lead_of(engine, "How many migrations are in kiln/migrations?")
+    assert lead.startswith("**2** files in `kiln/migrations/*.py`, besides `__init__.py`")
+    assert lead_of(engine, "How many files are in kiln/migrations?").startswith("**3** files in")
+
+
+def test_a_list_for_tests_makes_nothing_a_dependency(tmp_path: Path) -> None:
+    manifest = "[project]\nname = 'mill'\nversion = '1'\ndependencies = ['clay>=8.0']\n"
+    files: Files = {"pyproject.toml": manifest, "requirements/testing.in": "glaze\npytest\n"}
+    engine = engine_for(tmp_path, files)
+    assert not lead_of(engine, "Does mill depend on glaze?").startswith("Yes")
+    assert lead_of(engine, "Does mill depend on clay?").startswith("Yes: `pyproject.toml` lists `clay")
+
+
+def test_a_key_with_two_values_says_so(tmp_path: Path) -> None:
+    """In puppet-nginx, the map of all platforms says false, and those of two platforms say true."""
+    manifest = (
+        "class kiln::params {\n  $_module_defaults = {\n    'manage_kiln' => false,\n  }\n"
+        "  case $facts['os']['family'] {\n    'Debian': {\n      $_overrides = {\n        'manage_kiln' => true,\n"
+        "      }\n    }\n    default: {\n      $_overrides = {}\n    }\n  }\n}\n"
+    )
+    lead = lead_of(engine_for(tmp_path, {"manifests/params.pp": manifest}), "What does manage_kiln default to?")
+    assert "`false`" not in lead or "other lines of the file set it, too" in lead
+
+
+def test_a_defining_macro_may_end_with_a_sign(tmp_path: Path) -> None:
+    """In datascript, a private function of another file was the only definition of entid beside `(defn+ entid`."""
+    files: Files = {
+        "src/kiln/db.cljc": "(ns kiln.db)\n\n(defn+ ^number burn-id [db eid]\n  eid)\n",
+        "src/kiln/impl.cljc": "(ns kiln.impl)\n\n(defn- burn-id [db eid]\n  eid)\n",
+    }
+    assert "`src/kiln/db.cljc`, line 3" in lead_of(engine_for(tmp_path, files), "Where is burn-id defined?")

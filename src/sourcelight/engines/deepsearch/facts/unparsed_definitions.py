@@ -126,7 +126,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
             r"{name}(?=[\s)]|$)"
         ),
         # A macro of the project's own defines it, at the top of a file: `(defelem button`.
-        rf"\((?P<kind>def(?!ault|er\b|in(?!e-))[\w-]*)\s+{_METADATA}(?:#?:|\")?{{name}}(?=[\s)\"]|$)",
+        rf"\((?P<kind>def(?!ault|er\b|in(?!e-))[\w+*!-]*)\s+{_METADATA}(?:#?:|\")?{{name}}(?=[\s)\"]|$)",
     ),
     "Nim": (
         r"\s*(?P<kind>proc|func|method|template|macro|iterator|converter|const|let|var)\s+{name}\b",

@@ -72,6 +72,8 @@ def count_parts(work: Work, fact: Fact) -> Fact | None:
             return _count_alike(fact, scopes[0].glob, beginning)
 
     if len(parts) < _MIN_PARTS or 2 * len(parts) < len(names):
+        if not below and any(_FRAME.search(path) for _, path, *_ in table.rows):
+            return _count_alike(fact, scopes[0].glob, beginning) or fact
         is_of_directories = _OF_DIRECTORIES.fullmatch(work.request.subject) is not None
         return None if is_of_directories or 2 * below > len(table.rows) else fact
 
@@ -91,6 +93,8 @@ def count_parts(work: Work, fact: Fact) -> Fact | None:
     return fact
 
 
+_FRAME = re.compile(r"(?:^|/)(?:__init__\.py|package-info\.java|\.git(?:keep|ignore)|README(?:\.\w+)?)$", re.IGNORECASE)
+"""A file that holds a directory together, and is none of the things that it is called for."""
 _HELPERS_TEXT = """
 index mod __init__ init main lib readme util utils utility common base shared helper helpers types type constants
 abstract all package default kustomization license changelog gitkeep gitignore conftest setup registry loader test tests

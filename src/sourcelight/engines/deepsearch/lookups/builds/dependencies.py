@@ -273,7 +273,15 @@ def _may_say_yes(work: Work, question: PackageQuestion, match: PackageLine, mani
     # "Is it needed to run, or only for tests?" has no yes and no no.
     # "Is it needed on Python 3.12?" is answered by the condition that the line has.
     is_of_project = match.manifest.rank.is_of_project
-    if not is_of_project or question.subject or " or " in work.inquiry.question or question.asks == "condition":
+    # Another list than that of the package, such as `requirements/testing.in`, is for work on it.
+    is_other_list = not question.group and question.asks != "use" and requirements_rank(match.manifest.path) > 1
+    if (
+        not is_of_project
+        or is_other_list
+        or question.subject
+        or " or " in work.inquiry.question
+        or question.asks == "condition"
+    ):
         return False
     # "Is it pinned?" asks for neither of them.
     if question.asks == "version" and re.search(r"\b(?:which|what)\b", work.inquiry.question, re.IGNORECASE) is None:

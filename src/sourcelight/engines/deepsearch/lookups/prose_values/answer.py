@@ -151,7 +151,7 @@ def find_prose_value(work: Work, name: str = "", owner: str = "", setting: str =
     candidates = [_candidate(work.texts, item) for item in best if item.binding.name == first.binding.name]
     subject, verb = candidates[0].subject, candidates[0].verb
     finding = state_values(work, candidates, subject, queries, verb=verb)
-    if len(values) == 1 and verb == "is set to" and sets_again(work.texts, first):
+    if len(values) == 1 and verb == "is set to" and sets_again(work.texts, first, matches):
         text = f"{finding.headline.text}; other lines of the file set it, too"
         finding.headline = Statement(text, finding.headline.evidence)
     follow_constant(work, candidates, finding)

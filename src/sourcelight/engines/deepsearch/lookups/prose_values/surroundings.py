@@ -431,10 +431,13 @@ def without_second_readings(matches: Sequence[BindingMatch]) -> list[BindingMatc
     ]
 
 
-def sets_again(texts: FileTexts, item: BindingMatch) -> bool:
+def sets_again(texts: FileTexts, item: BindingMatch, matches: Sequence[BindingMatch]) -> bool:
     """Return whether other lines assign the name, too: of the function around a variable, otherwise of the file."""
     if item.binding.form != "assigned":
-        return False
+        # A key may have another value in another map of the file, such as for one platform.
+        bindings = [match.binding for match in matches if match.path == item.path and match.binding.form != "assigned"]
+        name, value = item.binding.name, item.binding.value
+        return item.is_named and any(binding.name == name and binding.value != value for binding in bindings)
     lines = texts.lines(item.target, item.path)
     is_member = re.search(r"(?:self|this)(?:\.|->)|@", lines[item.line - 1][:MAX_LINE]) is not None
     function = next((holder for holder in item.holders if holder.kind in FUNCTION_KINDS), None)
