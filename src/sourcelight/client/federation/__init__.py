@@ -3,8 +3,3 @@
 `stream_merge` and `row_merge` merge streams, find duplicate rows and order them; `tool_calls` and `fan_out` send tools
 to the services that can answer and merge their tables. The room knows services only as backends: no socket, no engine.
 """
-
-from sourcelight.client.federation.backend import FederatedBackend, FederatedSearch
-from sourcelight.client.federation.service import Service
-
-__all__ = ["FederatedBackend", "FederatedSearch", "Service"]

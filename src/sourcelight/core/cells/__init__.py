@@ -18,7 +18,7 @@ from sourcelight.core.cells.formats import (
     may_have_cells,
     read_cells,
 )
-from sourcelight.core.cells.model import CellDocument, CellPlace, CellText, Fragment
+from sourcelight.core.cells.model import CellDocument, CellPlace, CellText
 
 __all__ = [
     "CELL_PATHS",
@@ -26,7 +26,6 @@ __all__ = [
     "CellDocument",
     "CellPlace",
     "CellText",
-    "Fragment",
     "UnreadableNotebook",
     "format_of",
     "has_cells",

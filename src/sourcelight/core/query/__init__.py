@@ -6,10 +6,8 @@ them.
 """
 
 from sourcelight.core.query.fields import PATTERN_TYPES
-from sourcelight.core.query.parse import parse, refuse_unsupported
-from sourcelight.core.query.printer import to_text
+from sourcelight.core.query.parse import parse
 from sourcelight.core.query.syntax.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
-from sourcelight.core.query.syntax.quoting import quote_value
 
 __all__ = [
     "PATTERN_TYPES",
@@ -23,7 +21,4 @@ __all__ = [
     "Query",
     "canonical",
     "parse",
-    "quote_value",
-    "refuse_unsupported",
-    "to_text",
 ]

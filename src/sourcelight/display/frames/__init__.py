@@ -4,32 +4,11 @@ No client, service or widget is known here; HTML of a DataFrame is in `notebook.
 on first use. Start reading in `schema`, which describes every column, and `tables`, which makes the DataFrames.
 """
 
-from sourcelight.display.frames.schema import (
-    ALERTS,
-    FILTERS,
-    NAME,
-    PROGRESS,
-    REPOSITORIES,
-    SEARCHES,
-    SERVICES,
-    SKIPPED,
-    SPANS,
-    columns_of,
-    documentation,
-    pandas_dtype,
-    table_schema,
-)
+from sourcelight.display.frames.schema import NAME, SEARCHES, columns_of, documentation, pandas_dtype, table_schema
 
 __all__ = [
-    "ALERTS",
-    "FILTERS",
     "NAME",
-    "PROGRESS",
-    "REPOSITORIES",
     "SEARCHES",
-    "SERVICES",
-    "SKIPPED",
-    "SPANS",
     "columns_of",
     "documentation",
     "pandas_dtype",

@@ -3,6 +3,6 @@
 Nothing here knows a repository. `control_flow` lists the nodes, `measure` counts them.
 """
 
-from sourcelight.engines.complexity.measure import LANGUAGES, FileMeasures, FunctionMeasures, measure_file
+from sourcelight.engines.complexity.measure import LANGUAGES, FileMeasures, measure_file
 
-__all__ = ["LANGUAGES", "FileMeasures", "FunctionMeasures", "measure_file"]
+__all__ = ["LANGUAGES", "FileMeasures", "measure_file"]

@@ -8,6 +8,6 @@ then at `local`, the engine of one machine, then at `run`, which has the order o
 from sourcelight.core.explanation import Explanation
 from sourcelight.engines.execution.engine import Engine
 from sourcelight.engines.execution.local import LocalEngine
-from sourcelight.engines.execution.protocol import DEFAULT_MATCH_LIMIT, Limits
+from sourcelight.engines.execution.protocol import Limits
 
-__all__ = ["DEFAULT_MATCH_LIMIT", "Engine", "Explanation", "Limits", "LocalEngine"]
+__all__ = ["Engine", "Explanation", "Limits", "LocalEngine"]

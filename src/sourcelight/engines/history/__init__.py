@@ -9,32 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sourcelight.engines.history.history import Blocks, Changes, Commits, History, Identities
-    from sourcelight.engines.history.model import ALL_REFS, HEAD_ONLY, HistoryProgress, HistoryReport, HistoryStore
+    from sourcelight.engines.history.history import History
+    from sourcelight.engines.history.model import ALL_REFS, HEAD_ONLY, HistoryProgress, HistoryStore
     from sourcelight.engines.history.store.store import LocalHistoryStore
 
 __all__ = [
     "ALL_REFS",
     "HEAD_ONLY",
-    "Blocks",
-    "Changes",
-    "Commits",
     "History",
     "HistoryProgress",
-    "HistoryReport",
     "HistoryStore",
-    "Identities",
     "LocalHistoryStore",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name in {"Blocks", "Changes", "Commits", "History", "Identities"}:
+    if name == "History":
         from sourcelight.engines.history import history
 
         return getattr(history, name)
 
-    if name in {"ALL_REFS", "HEAD_ONLY", "HistoryProgress", "HistoryReport", "HistoryStore"}:
+    if name in {"ALL_REFS", "HEAD_ONLY", "HistoryProgress", "HistoryStore"}:
         from sourcelight.engines.history import model
 
         return getattr(model, name)

@@ -8,18 +8,14 @@ with), then `definitions` and `language`, the interface of languages.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import Language
-    from sourcelight.engines.navigation.model import Document, Occurrence, Project, ResolutionRule, ResolvedDefinition
+    from sourcelight.engines.navigation.model import Document, Project, ResolvedDefinition
     from sourcelight.engines.navigation.navigator import Navigator
     from sourcelight.engines.navigation.workspace import TimeBudget, Workspace
 
 __all__ = [
     "Document",
-    "Language",
     "Navigator",
-    "Occurrence",
     "Project",
-    "ResolutionRule",
     "ResolvedDefinition",
     "TimeBudget",
     "Workspace",
@@ -27,12 +23,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "Language":
-        from sourcelight.engines.navigation import language
-
-        return getattr(language, name)
-
-    if name in {"Document", "ResolutionRule", "Occurrence", "Project", "ResolvedDefinition"}:
+    if name in {"Document", "Project", "ResolvedDefinition"}:
         from sourcelight.engines.navigation import model
 
         return getattr(model, name)

@@ -6,7 +6,7 @@ A handler gets checked arguments, an engine and a viewer, and answers with a tab
 
 from sourcelight.engines.tools.context import Conversations, ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
-from sourcelight.engines.tools.registry import answer, call, gather, register, render, split_of
+from sourcelight.engines.tools.registry import answer, call, gather, register, render
 
 __all__ = [
     "Conversations",
@@ -19,5 +19,4 @@ __all__ = [
     "gather",
     "register",
     "render",
-    "split_of",
 ]

@@ -15,15 +15,13 @@ if TYPE_CHECKING:
         PERMISSIONS,
         SITE_ADMINISTRATOR,
         USER,
-        Account,
         BrowserSession,
-        Role,
     )
-    from sourcelight.repos.state.attempts import Admission, AttemptLimit
-    from sourcelight.repos.state.credentials import MCP, SCOPES, USER_ALL, AccessToken, ScryptCost, VerifiedCredential
-    from sourcelight.repos.state.database import AuditEntry, Database
-    from sourcelight.repos.state.grants import Permissions, RepositoryGrant
-    from sourcelight.repos.state.oauth import IssuedCode, OAuthClient, OAuthGrant, TokenPair
+    from sourcelight.repos.state.attempts import AttemptLimit
+    from sourcelight.repos.state.credentials import MCP, SCOPES, USER_ALL, ScryptCost, VerifiedCredential
+    from sourcelight.repos.state.database import Database
+    from sourcelight.repos.state.grants import Permissions
+    from sourcelight.repos.state.oauth import IssuedCode, OAuthClient, TokenPair
     from sourcelight.repos.state.repositories import RepositoryRecord, RepositoryRegister
     from sourcelight.repos.state.saved_answers import LIFETIME_S, SavedAnswer, TooManyAnswers
     from sourcelight.repos.state.state import FILE_NAME, State
@@ -39,21 +37,14 @@ __all__ = [
     "SITE_ADMINISTRATOR",
     "USER",
     "USER_ALL",
-    "AccessToken",
-    "Account",
-    "Admission",
     "AttemptLimit",
-    "AuditEntry",
     "BrowserSession",
     "Database",
     "IssuedCode",
     "OAuthClient",
-    "OAuthGrant",
     "Permissions",
-    "RepositoryGrant",
     "RepositoryRecord",
     "RepositoryRegister",
-    "Role",
     "SavedAnswer",
     "ScryptCost",
     "State",
@@ -69,15 +60,13 @@ _MODULES = {
         "PERMISSIONS",
         "SITE_ADMINISTRATOR",
         "USER",
-        "Account",
         "BrowserSession",
-        "Role",
     ),
-    "attempts": ("Admission", "AttemptLimit"),
-    "credentials": ("MCP", "SCOPES", "USER_ALL", "AccessToken", "ScryptCost", "VerifiedCredential"),
-    "database": ("AuditEntry", "Database"),
-    "grants": ("Permissions", "RepositoryGrant"),
-    "oauth": ("IssuedCode", "OAuthClient", "OAuthGrant", "TokenPair"),
+    "attempts": ("AttemptLimit"),
+    "credentials": ("MCP", "SCOPES", "USER_ALL", "ScryptCost", "VerifiedCredential"),
+    "database": ("Database"),
+    "grants": ("Permissions"),
+    "oauth": ("IssuedCode", "OAuthClient", "TokenPair"),
     "repositories": ("RepositoryRecord", "RepositoryRegister"),
     "saved_answers": ("LIFETIME_S", "SavedAnswer", "TooManyAnswers"),
     "state": ("FILE_NAME", "State"),

@@ -5,7 +5,6 @@ Endpoints turn a `Refusal` into a response; nothing here sends one. Start with `
 
 from sourcelight.server.identity.authentication import (
     FORBIDDEN,
-    INSUFFICIENT_SCOPE,
     MALFORMED,
     NO_CREDENTIAL,
     SUDO,
@@ -26,7 +25,6 @@ from sourcelight.server.identity.owner_token import (
 
 __all__ = [
     "FORBIDDEN",
-    "INSUFFICIENT_SCOPE",
     "MALFORMED",
     "NO_CREDENTIAL",
     "OWNER_TOKEN_VARIABLE",

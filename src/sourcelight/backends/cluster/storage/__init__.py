@@ -6,6 +6,5 @@ in `build` and `worker`. Start with `generation`.
 
 from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, read_current, read_generation
 from sourcelight.backends.cluster.storage.objects import ShardStorage
-from sourcelight.backends.cluster.storage.shard_files import ShardFiles, StoredFile
 
-__all__ = ["Generation", "ShardFiles", "ShardStorage", "StoredFile", "StoredShard", "read_current", "read_generation"]
+__all__ = ["Generation", "ShardStorage", "StoredShard", "read_current", "read_generation"]

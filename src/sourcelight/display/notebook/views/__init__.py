@@ -4,6 +4,6 @@ All text is escaped here; DataFrames are in `frame_views`, search results in `re
 and may be missing. Start reading in `links`.
 """
 
-from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
+from sourcelight.display.notebook.views.links import LinkResolver, anchor
 
-__all__ = ["Link", "LinkResolver", "anchor"]
+__all__ = ["LinkResolver", "anchor"]

@@ -5,12 +5,6 @@ a widget's state. anywidget loads with `explorer` and `facets` only; static outp
 in `explorer`.
 """
 
-from sourcelight.display.notebook.widgets.explorer_rows import (
-    ExplorerRows,
-    RowQuery,
-    RowSelection,
-    RowSource,
-    SourceUpdate,
-)
+from sourcelight.display.notebook.widgets.explorer_rows import ExplorerRows, RowQuery, RowSource, SourceUpdate
 
-__all__ = ["ExplorerRows", "RowQuery", "RowSelection", "RowSource", "SourceUpdate"]
+__all__ = ["ExplorerRows", "RowQuery", "RowSource", "SourceUpdate"]

@@ -4,12 +4,7 @@ How a question is answered is the matter of `research` and `llm`; pages and HTTP
 `service.ConversationService`, which tools, clients and pages use and which decides who may read what.
 """
 
-from sourcelight.engines.deepsearch.conversations.records import (
-    ConversationRecord,
-    QuestionEvent,
-    QuestionRecord,
-    VisibleQuestion,
-)
+from sourcelight.engines.deepsearch.conversations.records import ConversationRecord, QuestionEvent
 from sourcelight.engines.deepsearch.conversations.service import ConversationService
 
-__all__ = ["ConversationRecord", "ConversationService", "QuestionEvent", "QuestionRecord", "VisibleQuestion"]
+__all__ = ["ConversationRecord", "ConversationService", "QuestionEvent"]

@@ -13,16 +13,12 @@ if TYPE_CHECKING:
         key_words,
         with_follow_up,
     )
-    from sourcelight.engines.deepsearch.question.reading import asks_for_facts, read_request
-    from sourcelight.engines.deepsearch.question.request import FactRequest
-    from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
+    from sourcelight.engines.deepsearch.question.reading import read_request
+    from sourcelight.engines.deepsearch.question.scope import RepositoryNames, read_scope
 
 __all__ = [
-    "FactRequest",
     "QuestionIntents",
-    "QuestionScope",
     "RepositoryNames",
-    "asks_for_facts",
     "intents_of",
     "is_follow_up",
     "key_words",
@@ -34,20 +30,15 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     # Loaded with the first question: their patterns take a quarter of a second to compile.
-    if name in {"QuestionScope", "RepositoryNames", "read_scope"}:
+    if name in {"RepositoryNames", "read_scope"}:
         from sourcelight.engines.deepsearch.question import scope
 
         return getattr(scope, name)
 
-    if name in {"asks_for_facts", "read_request"}:
+    if name == "read_request":
         from sourcelight.engines.deepsearch.question import reading
 
-        return getattr(reading, name)
-
-    if name == "FactRequest":
-        from sourcelight.engines.deepsearch.question import request
-
-        return request.FactRequest
+        return reading.read_request
 
     if name in __all__:
         from sourcelight.engines.deepsearch.question import intents

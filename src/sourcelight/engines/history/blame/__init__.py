@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.history.blame.git_blame import BlameCommit, FileBlame, blame_file
+from sourcelight.engines.history.blame.git_blame import FileBlame, blame_file
 
 if TYPE_CHECKING:
     from sourcelight.engines.history.blame.lineage import OwnedFile, Ownership
     from sourcelight.engines.history.blame.ownership import line_ownership
 
-__all__ = ["BlameCommit", "FileBlame", "OwnedFile", "Ownership", "blame_file", "line_ownership"]
+__all__ = ["FileBlame", "OwnedFile", "Ownership", "blame_file", "line_ownership"]
 
 
 def __getattr__(name: str) -> object:

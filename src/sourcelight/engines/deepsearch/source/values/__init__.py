@@ -5,7 +5,6 @@ value that a definition gives to a name. Literals and comments are told by `sour
 """
 
 from sourcelight.engines.deepsearch.source.values.assignments import (
-    SourceValue,
     attribute_value,
     haskell_value,
     is_counter,
@@ -14,7 +13,6 @@ from sourcelight.engines.deepsearch.source.values.assignments import (
     value_of,
 )
 from sourcelight.engines.deepsearch.source.values.expressions import (
-    SourceExpression,
     blank_angles,
     blank_brackets,
     goes_on,
@@ -24,7 +22,6 @@ from sourcelight.engines.deepsearch.source.values.expressions import (
 )
 from sourcelight.engines.deepsearch.source.values.parameters import (
     Parameter,
-    ParameterList,
     parameter_names,
     parameters_of,
     read_parameters,
@@ -32,9 +29,6 @@ from sourcelight.engines.deepsearch.source.values.parameters import (
 
 __all__ = [
     "Parameter",
-    "ParameterList",
-    "SourceExpression",
-    "SourceValue",
     "attribute_value",
     "blank_angles",
     "blank_brackets",
