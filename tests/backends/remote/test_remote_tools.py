@@ -9,6 +9,7 @@ import time
 import traceback
 from typing import Any
 
+import mcp_types as types
 import pytest
 
 import sourcelight as sl
@@ -130,6 +131,13 @@ def test_a_cut_list_without_pages_is_limited() -> None:
     assert frame.attrs["status"] == "limited"
 
 
+@pytest.mark.parametrize("words", ["... (truncated, 500 more lines)", "\u2026 and 500 more"])
+def test_a_line_that_stands_for_more_files_is_no_file(words: str) -> None:
+    with pytest.warns(sl.IncompleteResultWarning, match="500 more"):
+        frame = ask(service_of("list_files", FILES, text(f"src/\na.go\n{words}\n")), "list_files", "r")
+    assert (list(frame["path"]), frame.attrs["status"]) == (["src/", "a.go"], "limited")
+
+
 def test_folders_are_read_in_every_form() -> None:
     rows = [{"path": "src/", "isDirectory": True}, {"path": "a.go", "isDirectory": False}]
     for reply in (typed({"files": rows}), text("src/\na.go\n")):
@@ -233,6 +241,16 @@ def test_an_unfinished_question_says_where_to_read_on() -> None:
         answer = _call(client, "deepsearch", question="How?")
     assert not answer.complete
     assert (answer.attributes["status"], answer.attributes["url"]) == ("processing", "https://host/deepsearch/7")
+
+
+@pytest.mark.parametrize("reply", [text(""), typed({"answer": "", "sources": []})])
+def test_nothing_is_no_answer_to_a_question(reply: types.CallToolResult) -> None:
+    """It was complete, "no answer yet", and stored for the next time."""
+    service = service_of("deepsearch", schema("question", question="string"), reply)
+    with service.running() as url, sl.connect(url, "t") as client:
+        answer = client.deepsearch("How?")
+    assert answer.status == "failed"
+    assert answer.notices
 
 
 # Arguments

@@ -46,6 +46,7 @@ r"""An escaped character of a label: ``\[`` in ``[values\[0\]](…)``."""
 _LINES = re.compile(r"L(\d+)(?:-(\d+))?")
 """Lines in an address: ``L20-31``, or ``L20``."""
 
+_NO_ANSWER = "The service gave no answer to the question."
 _STILL_RUNNING = "The question is still running; read the conversation later with deepsearch_read."
 Fields = Mapping[str, Any]
 
@@ -62,8 +63,12 @@ async def _deepsearch(request: ToolRequest) -> ToolResult:
     if isinstance(answer, str):
         answer = _parse_answer(answer)
 
-    sources = _objects(request, answer, "sources")
     url = _text(answer, "url")
+    # Nothing to read, now or later, is no answer: it would be called complete, and stored for the next time.
+    if not (url or any(_text(answer, key) for key in ("answer", "readToken", "status"))):
+        answer = {**answer, "status": "error"}
+
+    sources = _objects(request, answer, "sources")
     extra_fields = _extra_fields(request, answer)
     info: dict[str, Any] = {
         "status": _text(answer, "status") or "completed",
@@ -83,7 +88,7 @@ def _parse_answer(text: str) -> dict[str, Any]:
     link = _LINK.search(text)
     if link is None:
         answer = text.strip()
-        return {"url": "", "status": "completed", "answer": answer, "sources": parse_sources(answer)}
+        return {"url": "", "answer": answer, "sources": parse_sources(answer)}
 
     # Services of this form answer with the text itself, or with nothing but where to read it later.
     answer = text[link.end() :].strip()
@@ -247,7 +252,9 @@ def _type_of(link: str) -> str:
 def _answer(request: ToolRequest, questions: Sequence[Fields], info: dict[str, Any], value: Fields) -> ToolResult:
     is_done = info["status"] == "completed"
     messages = notices(value)
-    if not is_done and not messages:
+    if info["status"] == "error" and not messages:
+        messages = (_NO_ANSWER,)
+    elif not is_done and not messages:
         messages = (_STILL_RUNNING,)
 
     return ToolResult(

@@ -22,6 +22,9 @@ _REPOSITORY = re.compile(r"(\S+)(?: \[\u2605(\d{1,9})\])?(?: - (.*))?")
 _NOTE = re.compile(r"\((.*)\)")
 """A remark of the service about its list."""
 
+_ELLIPSIS = re.compile(r"(?:\.\.\.|\u2026)(?=\s|\(|$)")
+"""The start of a line that stands for more lines: ``... (truncated, 500 more lines)``."""
+
 _BULLET = re.compile(r"^[-*\u2022] ")
 """The mark of an item of a list."""
 
@@ -221,6 +224,6 @@ def parse_paths(text: str) -> tuple[list[str], tuple[str, ...]]:
 def _end_of_list(lines: Sequence[str]) -> int:
     """Return the index of the first empty line or note, or the number of lines."""
     for index, line in enumerate(lines):
-        if not line.strip() or _NOTE.fullmatch(line.strip()):
+        if not line.strip() or _NOTE.fullmatch(line.strip()) or _ELLIPSIS.match(line.strip()):
             return index
     return len(lines)
