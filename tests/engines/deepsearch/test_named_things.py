@@ -177,3 +177,25 @@ def test_a_misspelled_question_word_is_nothing_that_is_absent(tmp_path: Path) ->
         "`ReelWinder` is defined in `lib/reel.rb`, line 1"
     )
     assert "`require`" not in lead_of(engine, "Does this project require team/spool?")
+
+
+def test_what_a_call_makes_and_a_manifest_lists_is_declared(tmp_path: Path) -> None:
+    files: Files = {
+        "lib/reel.rb": "module Reel\n  class << self\n    attr_accessor :width, :reel_options\n  end\n"
+        "  self.reel_options = {}\nend\n",
+        "Gemfile": "source 'https://rubygems.org'\ngem 'reel_stats', '~> 4.0'\n",
+    }
+    engine = engine_for(tmp_path, files)
+    assert not lead_of(engine, "Where is reel_options defined?").startswith("No definition")
+    assert not lead_of(engine, "Which file declares reel_stats?").startswith("No definition")
+
+
+def test_a_field_in_the_line_of_its_type_is_no_use_of_it(tmp_path: Path) -> None:
+    code = (
+        "module Reel where\n\nnewtype Reel a = Reel { runReelM :: Int -> a }\n\n"
+        "wind :: Reel a -> a\nwind r = runReelM r 1\n"
+    )
+    engine = engine_for(tmp_path, {"Reel.hs": code})
+    assert lead_of(engine, "Where is runReelM called?").startswith(
+        "`runReelM` is called or referenced by name in `wind` (line 6 of `Reel.hs`)"
+    )

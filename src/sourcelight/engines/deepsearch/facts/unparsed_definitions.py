@@ -77,6 +77,7 @@ _FORMS: Mapping[str, Sequence[str]] = {
     ),
     "Haskell": (
         r"\s*(?:[{{,]\s*)?(?:\({name}\)|{name})\s*(?:,\s*[\w']+\s*)*(?P<kind>::)",
+        r"(?:data|newtype)\s.*[{{,]\s*{name}\s*(?P<kind>::)",
         r"(?P<kind>data|newtype|type|class)\s+(?:family\s+|instance\s+)?(?:.*=>\s*)?{name}(?![\w'.])",
         # A constructor behind a bar or an equals sign of its type; a guard has another sign behind it.
         r"\s*(?P<kind>\|)\s*(?=[A-Z]){name}(?![\w'.])(?!.*(?:<-|->|=))",

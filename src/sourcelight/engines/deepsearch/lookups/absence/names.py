@@ -26,6 +26,7 @@ from sourcelight.engines.deepsearch.facts.unparsed_definitions import is_unread_
 from sourcelight.engines.deepsearch.lookups import recount
 from sourcelight.engines.deepsearch.lookups.absence.spellings import nearest_spelling
 from sourcelight.engines.deepsearch.lookups.definitions.search import split_name
+from sourcelight.engines.deepsearch.lookups.manifests import MANIFESTS
 from sourcelight.engines.search.ranking.terms.tokenizer import FUNCTION_WORDS
 
 WITHIN_NAMES = ", always within other names"
@@ -159,6 +160,9 @@ def _may_define(work: Work, row: Mapping[str, Any], name: str) -> bool:
     target = work.inquiry.pins.of(row["repository"])
     if target is not None and is_unread_code(work.texts, target, row["path"]):
         return True
+    # "Which file declares X": a manifest declares a package.
+    if re.search(MANIFESTS, row["path"]) is not None:
+        return True
 
     # Documents and tests show definitions that aren't those of the project.
     if rank_of(row["path"]) > 1:
@@ -166,11 +170,15 @@ def _may_define(work: Work, row: Mapping[str, Any], name: str) -> bool:
 
     word = re.escape(name)
     defined = rf"\b{_DEFINING_WORDS}\s+{word}\b"
-    assigned = rf"^\W*{word}[\"']?\s*[:=](?!=)"
+    assigned = rf"^\W*(?:(?:self|this|cls)\.)?{word}[\"']?\s*[:=](?!=)"
+    # `attr_accessor :title, :width`: a call that makes methods of these names.
+    by_call = (
+        rf"^\s*(?:attr_\w+|define_method|alias_method|def_delegators?|delegate|getter|setter|property)\b.*:{word}\b"
+    )
     # `char *names[] = {`: a type before the name, and behind it what ends a declaration.
     no_type = r"(?!(?:return|else|goto|delete|throw|case|new|await|yield)\b)"
     typed = rf"^\s*+{no_type}(?=\w)[\w:<>\s*&]*[\s*&]{word}(?:\[\w*\])*\s*(?:=(?!=)|;)"
-    return re.search(f"{defined}|{assigned}|{typed}", (row["line"] or "")[:_MAX_LINE]) is not None
+    return re.search(f"{defined}|{assigned}|{by_call}|{typed}", (row["line"] or "")[:_MAX_LINE]) is not None
 
 
 def _repositories_text(work: Work) -> str:
