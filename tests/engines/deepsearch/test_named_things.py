@@ -199,3 +199,11 @@ def test_a_field_in_the_line_of_its_type_is_no_use_of_it(tmp_path: Path) -> None
     assert lead_of(engine, "Where is runReelM called?").startswith(
         "`runReelM` is called or referenced by name in `wind` (line 6 of `Reel.hs`)"
     )
+
+
+def test_a_file_that_is_imported_is_no_file_that_imports_it(tmp_path: Path) -> None:
+    files: Files = {
+        "src/buffer.zig": "pub const Buffer = struct {};\n",
+        "src/pool.zig": 'const buffer = @import("buffer.zig");\npub const Pool = struct {};\n',
+    }
+    assert "`src/buffer.zig` is" not in lead_of(engine_for(tmp_path, files), "Which files import buffer.zig?")

@@ -77,7 +77,7 @@ _OF_HISTORY = re.compile(
 _OF_USES = re.compile(
     rf"^(?:in )?(?:(?:which|what) (?:{_FILE}|{_TYPE}|{_FUNCTION})"
     r"|where(?:abouts)? (?:do|does|can|should) (?:we|i|you|they))"
-    r" (?:includes?|pulls? in|requires?|references?|mentions?|refers? to|uses?|calls?|invokes?)\b",
+    r" (?:includes?|imports?|pulls? in|requires?|references?|mentions?|refers? to|uses?|calls?|invokes?)\b",
     re.IGNORECASE,
 )
 """A question for lines that use something."""
