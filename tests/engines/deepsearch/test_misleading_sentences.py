@@ -665,3 +665,42 @@ def test_a_defining_macro_may_end_with_a_sign(tmp_path: Path) -> None:
         "src/kiln/impl.cljc": "(ns kiln.impl)\n\n(defn- burn-id [db eid]\n  eid)\n",
     }
     assert "`src/kiln/db.cljc`, line 3" in lead_of(engine_for(tmp_path, files), "Where is burn-id defined?")
+
+
+def test_the_default_of_the_next_option_is_not_that_of_this_one(tmp_path: Path) -> None:
+    """In shelltestrunner, the file suffix was said to be 1, which is the number of threads four lines below."""
+    readme = (
+        "# Kiln\n\n```\n     --extension=EXT    File suffix of clay files (default: .clay)\n"
+        "  -w --with=EXE         Replace the first word of commands with EXE\n"
+        "                        (unindented only)\n"
+        "  -o --timeout=SECS     Number of seconds (default: no limit)\n"
+        "  -j --threads=N        Number of threads for burning (default: 1)\n```\n"
+    )
+    engine = engine_for(tmp_path, {"README.md": readme, "kiln.py": "x = 1\n"})
+    assert "is `1`" not in lead_of(engine, "What file suffix does the `extension` argument default to?")
+    assert "default of `threads` is `1`" in lead_of(engine, "What does the threads option default to?")
+
+
+def test_the_head_of_an_equation_calls_nothing(tmp_path: Path) -> None:
+    """In shelltestrunner, a function of Haskell was said to be called by the head of its second equation."""
+    source = (
+        'module Kiln where\n\nfireWith :: String -> String -> Bool\nfireWith s "" = fireWith s "^"\nfireWith s r\n'
+        "    | length r <= 300 = s == r\n    | otherwise       = False\n"
+    )
+    main = 'module Main where\n\nimport Kiln\n\nburn :: Bool\nburn = fireWith "a" "b"\n'
+    sentence = lead_of(engine_for(tmp_path, {"src/Kiln.hs": source, "src/Main.hs": main}), "what uses fireWith")
+    assert "`burn` (line 6 of `src/Main.hs`)" in sentence
+    assert "line 5" not in sentence
+
+
+def test_the_version_of_a_language_is_no_package(tmp_path: Path) -> None:
+    """In BenchmarkTools.jl, "what Julia version does compat ask for" was answered with the package `Compat`."""
+    manifest = 'name = "Kiln"\n\n[deps]\nCompat = "34da2185"\n\n[compat]\nCompat = "4.11"\njulia = "1.6"\n'
+    engine = engine_for(tmp_path, {"Project.toml": manifest, "src/Kiln.jl": "module Kiln\nend\n"})
+    assert (
+        "`4.11`"
+        not in lead_of(engine, "What Julia version does compat ask for in the root Project.toml?").partition(
+            "Most relevant:"
+        )[0]
+    )
+    assert "`1.6`" in lead_of(engine, "Which julia version does Project.toml require?")

@@ -79,12 +79,17 @@ def _without_heads(bare: str, name: str, language: str) -> str:
 def _has_call_without_brackets(bare: str, name: str) -> bool:
     """Return whether a line has a name that it neither defines nor lists."""
     escaped = re.escape(name)
-    definition = rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)"
+    definition = rf"\s*{escaped}\b[^=]*(?:::|(?<![=<>/]) ?=(?!=)|\|)|{_equation(name)}"
     listing = rf"\s*+(?:[,(]\s*+)?{escaped}\s*+(?:[,)]\s*+)?$"
     if _NO_CALL_IN_ML.match(bare) or re.match(rf"{definition}|{listing}", bare):
         return False
     # A module may precede the name.
     return re.search(rf"(?<![\w.']){escaped}(?![\w'])|(?<=[A-Za-z]\.){escaped}(?![\w'])", bare) is not None
+
+
+def _equation(name: str) -> str:
+    """Return a pattern of the head of an equation whose guards are on the lines below it: ``lift gate height``."""
+    return rf"{re.escape(name)}(?: [\w'@~!_]++|\s*\([^()]*\)){{1,8}}\s*$"
 
 
 def has_construction(line: str, name: str, language: str) -> bool:
@@ -106,7 +111,7 @@ def has_reference(line: str, name: str, language: str) -> bool:
         return has_in_template(line, name, language)
 
     bare = bare_code(line, language)
-    if declares(bare, language):
+    if declares(bare, language) or (language in WITHOUT_BRACKETS and re.match(_equation(name), bare) is not None):
         return False
 
     is_bare_call = bare.strip() == name and language in _WITH_BARE_CALLS

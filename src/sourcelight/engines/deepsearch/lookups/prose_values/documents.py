@@ -38,14 +38,15 @@ _STATED = (
     re.compile(r"\bdefaults?\b(?:\s+(?:is|to|value)){0,2}\s+\[(?P<ticked>[^\[\]\n]{1,60})\](?![(\w])", re.IGNORECASE),
     re.compile(rf"{_VALUE},?\s*(?:\(?by\s+default|\(\s*(?:the\s+)?default\s*\))", re.IGNORECASE),
 )
+_DEFAULT = re.compile(r"\bdefaults?\b\s*(?:[:=]|to\b|is\b)", re.IGNORECASE)
 _PREFIX = r"^[\s#*/;%|!']{0,40}"
 """Indents, marks of comments, and borders of tables."""
 _ITEM = re.compile(
     rf"{_PREFIX}(?:[-+]\s+|(?:@param|:param|@arg)\s+(?:[\w.]{{1,40}}\s+(?=\w+:))?)?(?:\{{[^{{}}]{{0,60}}\}}\s*)?"
-    r"[\[`:*\"'{(]{0,4}(?:--?)?(?:[gbtw]:)?(?:[a-zA-Z]\w{0,40}\.){0,3}(?P<name>[A-Za-z_][\w-]{0,80})[\])`*\"'}=?~]{0,4}"
+    r"(?:-[a-zA-Z](?:,\s*|\s+)(?=--))?[\[`:*\"'{(]{0,4}(?:--?)?(?:[gbtw]:)?(?:[a-zA-Z]\w{0,40}\.){0,3}(?P<name>[A-Za-z_][\w-]{0,80})[\])`*\"'}=?~]{0,4}"
     r"(?P<mark>\s*(?:-{1,2}\s|:|\u2013|\u2014|\||=|$)|\s)"
 )
-_BEGINS = re.compile(rf"{_PREFIX}(?:[-+]\s|`|@param\b|:param\b|@arg\b|--\w)|^\s*\||^[gbtw]:\w{{1,80}}~\s*$")
+_BEGINS = re.compile(rf"{_PREFIX}(?:[-+]\s|`|@param\b|:param\b|@arg\b|--?[a-zA-Z])|^\s*\||^[gbtw]:\w{{1,80}}~\s*$")
 _BULLET = re.compile(r"\s*\*\s+\S")
 _MEMBER = re.compile(
     r"\s*(?:(?:readonly|public|private|static|export|pub|def|fn|func|fun|function|let|var|val|const)\s+){0,4}(?:self\.)?(?P<name>[A-Za-z_]\w*)\s*[?!]?\s*[:=(]"
@@ -231,6 +232,9 @@ def read_stated(lines: Sequence[str], number: int, *, is_document: bool) -> Stat
             return StatedDefault(above["name"], value, member_line, number, "\n".join(lines[member_line - 1 : number]))
 
     start, end = _begin_of_item(lines, number, is_document=is_document), number
+    if any(_DEFAULT.search(line[:_MAX_LINE]) is not None for line in lines[start - 1 : number - 1]):
+        # An item has one default: another one begins between the lines, in a form that isn't known here.
+        return None
     item = _ITEM.match(lines[start - 1])
     if item is not None and (item["mark"].strip() or lines[start - 1][: item.start("name")].strip(" \t*/#")):
         name = item["name"]

@@ -323,17 +323,19 @@ def _match(words: str) -> Lookup | None:
     return None
 
 
-def _of_build(question: BuildQuestion) -> Lookup:
-    """Return the lookup of a question about manifests; a language among the packages is a version that one requires."""
+def _of_build(question: BuildQuestion) -> Lookup | None:
+    """Return the lookup of a question about manifests, or a version of a language; None for another subject."""
     runtime = _RUNTIMES.get(question.name.lower())
     if runtime is not None and question.asks == "version" and not question.group:
         # "The wrapper" or a file says where it is written; what other subjects need may be another version.
         is_manifest = re.compile(r"\S*\.\S+|(?:rock|gem|pod)spec")
         file = next((word for word in question.subject if is_manifest.fullmatch(word) is not None), "")
-        other_words = set(question.subject) - {"wrapper", file}
+        other_words = set(question.subject) - {"wrapper", "root", "top", "main", file}
         # Beside the kind of a manifest, one word may name the package.
         if len(other_words) <= (file != ""):
             return Lookup("runtime", runtime, question.owner or file)
+        if len(other_words) > 1 and file:
+            return None
     if question.kind == "dependency":
         return Lookup(
             "dependency",
