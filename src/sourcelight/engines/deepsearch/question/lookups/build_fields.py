@@ -1,6 +1,6 @@
 """The forms of questions for fields of manifests, such as a license or a version; and all forms, in their order.
 
-Above each form are questions that it matches. `build_grammar` explains the groups of the forms.
+Above each form are questions that it matches. `build_commands` explains the groups of the forms.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from sourcelight.engines.deepsearch.question.lookups.build_commands import (
     BINARY_FORMS,
     COMMAND_FORMS,
     IMAGE_FORMS,
+    LIST_OF,
     SCRIPT_FORMS,
     SCRIPT_LIST_FORMS,
+    SUBJECT,
     TARGET_FORMS,
     TESTED_FORMS,
-    WORKFLOW_IMAGE_FORMS,
-)
-from sourcelight.engines.deepsearch.question.lookups.build_grammar import (
-    LIST_OF,
-    SUBJECT,
     WHICH,
+    WORKFLOW_IMAGE_FORMS,
     allow_words,
     make_form,
 )

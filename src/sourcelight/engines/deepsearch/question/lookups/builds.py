@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.question.lookups.build_fields import FIELDS
-from sourcelight.engines.deepsearch.question.lookups.build_grammar import (
+from sourcelight.engines.deepsearch.question.lookups.build_commands import (
     NAME,
     NOUN,
     PACKAGE,
@@ -17,6 +16,7 @@ from sourcelight.engines.deepsearch.question.lookups.build_grammar import (
     VERB,
     make_pattern,
 )
+from sourcelight.engines.deepsearch.question.lookups.build_fields import FIELDS
 from sourcelight.engines.deepsearch.question.lookups.packages import read_free_package_question
 
 _NO_PACKAGE_TEXT = """

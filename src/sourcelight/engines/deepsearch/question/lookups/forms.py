@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sourcelight.engines.deepsearch.question.lookups.build_grammar import MODULE_NOUN, RUNTIME, RUNTIME_NOUN
+from sourcelight.engines.deepsearch.question.lookups.build_commands import MODULE_NOUN, RUNTIME, RUNTIME_NOUN
 from sourcelight.engines.deepsearch.question.lookups.packages import DEPENDENCY_FORMS
 
 KINDS = (

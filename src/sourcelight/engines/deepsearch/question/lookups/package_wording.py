@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.question.lookups.build_grammar import NAME, RUNTIME
+from sourcelight.engines.deepsearch.question.lookups.build_commands import NAME, RUNTIME
 from sourcelight.engines.deepsearch.question.lookups.purpose_wording import read_plugin_owner, read_purpose
 
 _MAX_WORDS = 24

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sourcelight.engines.deepsearch.question.lookups.build_grammar import NAME, NOUN, PACKAGE
+from sourcelight.engines.deepsearch.question.lookups.build_commands import NAME, NOUN, PACKAGE
 
 _MAX_WORDS, _MAX_NAME_WORDS = 30, 3
 _AUXILIARIES_TEXT = "is are was were be been does do did can could should must will has have get gets would"

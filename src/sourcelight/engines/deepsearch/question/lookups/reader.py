@@ -27,6 +27,7 @@ from sourcelight.engines.deepsearch.question.lookups.value_wording import (
     name_value,
     quote_place,
 )
+from sourcelight.engines.deepsearch.question.lookups.word_order import order_words, without_noun
 from sourcelight.engines.deepsearch.question.marks import GAP
 from sourcelight.engines.deepsearch.question.wording import expand_wording, mend_spelling
 
@@ -153,20 +154,6 @@ _OF_WORKFLOW = re.compile(
     re.IGNORECASE,
 )
 """A workflow as the subject of an action: "which version of actions/checkout does the release workflow use"."""
-_NOUN = (
-    r"(?:protocol|template|message|service|rpc|record|object|case class|case object|data class|data source|resource"
-    r"|output|target|task|proc|procedure|iterator|type ?class|functor|mixin|keyframes?|view|table|trigger|union"
-    r"|extension|actor|annotation|alias|typedef|stage|namespace|package|delegate|static|global|import|concept|newtype"
-    r"|type alias|routine)"
-)
-_NAME_IN_CODE = r"(?-i:(?=\w*(?:_\w|[a-z\d][A-Z]|\d)|[A-Z]|_)[A-Za-z_][\w.:]{1,80})"
-_NOUN_BEFORE = re.compile(rf"\b(?:(?:the|a|an) )?{_NOUN} (?:called |named )?(?={_NAME_IN_CODE}(?: |$))", re.IGNORECASE)
-_NOUN_AFTER = re.compile(
-    rf"\b(?:(?:the|a|an) )?(?P<name>{_NAME_IN_CODE}) {_NOUN}"
-    r"(?= (?:defined|declared|implemented|located|called|invoked)\b|$)",
-    re.IGNORECASE,
-)
-"""A noun of one language beside a name of code: "the message ResourceMetrics", "the setValue template"."""
 _PAIR = re.compile(
     r"\b(?:are|of|is) (?:the )?`?(?P<first>[\w$.:*-]{2,80})`?(?:,| and| or) `?(?P<second>[\w$.:*-]{2,80})",
     re.IGNORECASE,
@@ -242,10 +229,7 @@ def read_lookup(text: str) -> Lookup | None:
     if lookup is None and (mended := _squeeze(expand_wording(mend_spelling(words)))) != words:
         lookup = _match(mended)
 
-    without_noun = _NOUN_AFTER.sub(r"\g<name>", _NOUN_BEFORE.sub("", words, count=1), count=1)
-    if lookup is None and without_noun != words:
-        lookup = _match(without_noun)
-
+    lookup = lookup or _match_rewritten(words)
     if lookup is None and action is not None:
         lookup = Lookup("actions", action[1], group=action[0])
     if lookup is None and tested:
@@ -264,6 +248,12 @@ def read_lookup(text: str) -> Lookup | None:
     if lookup is None and free_question is None and (usual := name_value(words)) != words:
         lookup = _match(usual) or _match(quote_place(usual))
     return _of_build(free_question) if free_question is not None else _unless_of_two(words, lookup)
+
+
+def _match_rewritten(words: str) -> Lookup | None:
+    """Read a question without a noun of one language beside its name, or in another order of its words."""
+    rewritten = (text for text in (without_noun(words), order_words(words)) if text != words)
+    return next(filter(None, map(_match, rewritten)), None)
 
 
 def _unless_of_two(words: str, lookup: Lookup | None) -> Lookup | None:
