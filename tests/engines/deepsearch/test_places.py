@@ -88,7 +88,7 @@ def test_a_framework_of_tests_is_stated_by_its_manifest(engine: LocalEngine) -> 
         ),
         ("how big is the cargo load", "`Cargo` is set to `81920`, in `src/Sizes.cs`, line 5"),
         ("are knots ignored by default?", "`@@ignore_knots` is set to `false`, in `src/ropes.rb`, line 2"),
-        ("what number does Codes::Storm have", "`Storm` is set to `127`, in `src/codes.hpp`, line 4"),
+        ("what number does Codes::Storm have", "`Codes::Storm` is set to `127`, in `src/codes.hpp`, line 4"),
     ],
 )
 def test_a_line_that_proves_an_answer_is_stated(engine: LocalEngine, question: str, sentence: str) -> None:

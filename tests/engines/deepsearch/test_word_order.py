@@ -43,6 +43,8 @@ def test_the_words_around_a_name_tell_the_form(question: str, form: str) -> None
         "Where is fire_twice not called",
         "Which version of kiln_core is used",
         "What does fire_twice return",
+        "How many lines contain MAX_AGE",
+        "How is max_age set",
     ],
 )
 def test_any_other_word_leaves_a_question_as_it_is(question: str) -> None:

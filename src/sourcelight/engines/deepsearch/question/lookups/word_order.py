@@ -76,9 +76,19 @@ def order_words(text: str) -> str:
         return f"what {'uses' if _USES & set(words) else 'calls'} {name}"
     if _is_within(words, _OF_PLACE) and set(words) & _ASKS_PLACE:
         form = f"where is {name} defined"
-    elif _is_within(words, _OF_VALUE) and set(words) & _OF_VALUE and _SAYS_VALUE.search(lower) is not None:
+    elif _is_within(words, _OF_VALUE) and _asks_value(words) and _SAYS_VALUE.search(lower) is not None:
         form = f"what is {name} set to"
     return f"{form}{within}" if form else text
+
+
+_UNITS = frozenset({"seconds", "minutes", "hours", "days", "milliseconds", "bytes"})
+
+
+def _asks_value(words: Sequence[str]) -> bool:
+    """Return whether words ask for a value: "how many seconds", but not how many lines have a name."""
+    if "how" in words and not {"many", "much", "long"} & set(words):
+        return False
+    return bool(set(words) & (_UNITS if "many" in words else _OF_VALUE))
 
 
 _ACTIVE = frozenset(
