@@ -704,3 +704,23 @@ def test_the_version_of_a_language_is_no_package(tmp_path: Path) -> None:
         )[0]
     )
     assert "`1.6`" in lead_of(engine, "Which julia version does Project.toml require?")
+
+
+def test_a_number_of_files_is_no_value_in_one_of_them(tmp_path: Path) -> None:
+    """In spectre.console, "how many files are there in …/Progress/Columns" was answered with the width of a column."""
+    source = "class BarColumn\n{\n    public int Width { get; set; } = 40;\n}\n"
+    files: Files = {f"src/Live/Columns/{name}Column.cs": source for name in ("Bar", "Text", "Spin")}
+    engine = engine_for(tmp_path, files)
+    assert "is set to" not in lead_of(engine, "How many files are there in src/Live/Columns?")
+
+
+def test_where_a_method_gets_called_is_no_file_of_its_words(tmp_path: Path) -> None:
+    """In spectre.console, "find where Aligner.Align gets called" was answered with a file that aligns."""
+    files: Files = {
+        "src/Align.cs": "/// <summary>\n/// Aligns a thing, called Align.\n/// </summary>\nclass Align\n{\n}\n",
+        "src/Aligner.cs": "static class Aligner\n{\n    public static int Align(int x)\n    {\n        return x;\n    }\n}",
+        "src/Text.cs": "class Text\n{\n    int Render()\n    {\n        return Aligner.Align(1);\n    }\n}\n",
+    }
+    sentence = lead_of(engine_for(tmp_path, files), "Find where Aligner.Align gets called.")
+    assert "begins with" not in sentence
+    assert "Render" in sentence

@@ -94,6 +94,8 @@ _OF_CALLERS_ALONE = re.compile(
     r"\b(?:commits?|authors?|by default|unless|how (?:many|much)|versions?|renamed|removed|last|first|most)\b",
     re.IGNORECASE,
 )
+_OF_CALLED = re.compile(r"\b(?:gets?|got|is|are|being) (?:called|invoked|referenced)(?: from)?$", re.IGNORECASE)
+"""The end of a question for the callers of a name, which no place with its words answers."""
 _OF_VALUE = re.compile(
     r"(?:does|do|did|is|are|was|were|can|will|should|must|would)\b"
     r"(?!.*\b(?:lives?|in|happens?|done|handled|implemented|located|kept|found)$)"
@@ -170,7 +172,7 @@ class PlaceQuestion:
 def read_place_question(text: str) -> PlaceQuestion | None:
     """Read a question; None if it is for no place, or names what it asks for as history, a default or a number."""
     words = " ".join(text.replace("\u2019", "'").split()).strip(" ?.!:")
-    if len(words) > _MAX_CHARACTERS or "`" in words:
+    if len(words) > _MAX_CHARACTERS or "`" in words or _OF_CALLED.search(words) is not None:
         return None
     words = re.sub(r"\b(where|what|which|who|file|class|function)'s\b", r"\1 is", words, flags=re.IGNORECASE)
     words = _as_usual(_REMARK.sub("", words))

@@ -43,8 +43,19 @@ _ALTERNATIVE = re.compile(r"\bor\b", re.IGNORECASE)
 """A choice in a question: "is it red or blue"."""
 
 
+_OF_COUNTS = re.compile(
+    r"\W*how many (?:[\w.+#*-]+ ){0,2}?(?:files?|director(?:y|ies)|folders?|class(?:es)?|functions?|methods?|tests?"
+    r"|commits?|authors?|contributors?|modules?|packages?|dependencies) (?:are|is|does|do|have|has|were)\b"
+    r"(?!.*\b(?:default|max(?:imum)?|min(?:imum)?|limit\w*|at (?:most|least|once)|up to|allowed|kept|shown|per)\b)",
+    re.IGNORECASE,
+)
+"""Questions for a number of things that a repository has, which no value in it answers."""
+
+
 def find_described_value(work: Work) -> Finding | None:
     """Return the value that the words of a question describe; None for none, or for several that fit."""
+    if _OF_COUNTS.match(work.inquiry.words) is not None:
+        return None
     request = read_request(work.inquiry.words, work.inquiry.pins.short_names)
     work = work.without_notes()
     if request is None:

@@ -43,7 +43,10 @@ _OF_PLACE_TEXT = """
 _OF_PLACE = frozenset(_OF_PLACE_TEXT.split())
 _USES = frozenset({"use", "uses", "used", "reference", "references"})
 _OF_CALLS = (
-    frozenset({"call", "calls", "called", "caller", "callers", "invoke", "invokes", "invoked", "by", "from"}) | _USES
+    frozenset(
+        {"call", "calls", "called", "caller", "callers", "invoke", "invokes", "invoked", "by", "from", "get", "gets"}
+    )
+    | _USES
 )
 _OF_DEFAULT_TEXT = """
     default by value if when none nothing no given passed specified provided omitted omit leave out unset left use uses
