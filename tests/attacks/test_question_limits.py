@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import sourcelight as sl
 from engines.deepsearch.asking import Researched, engine_with
 from sourcelight.core.cancellation import Cancellation, WorkLimitReached
 from sourcelight.core.errors import Cancelled
@@ -16,8 +18,10 @@ from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher, ResearchBudget, ResearchEvent
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.navigation import references
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
+from sourcelight.testing import RepositoryBuilder
 
 INCOMPLETE = "This answer is incomplete: reading the searched files took too long"
 QUESTIONS = [
@@ -175,3 +179,20 @@ def test_files_beyond_the_memory_of_a_question_are_read_again(
     first = texts.lines(target, "mill.py")
     assert texts.lines(target, "requirements.txt") == ["flour>=1"]
     assert texts.lines(target, "mill.py") is not first
+
+
+def test_references_in_deeply_nested_code_end_and_say_that_they_are_not_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look at what is around a name starts at the root: 20,000 calls within one another took minutes."""
+    monkeypatch.setattr(references, "_MAX_FILE_S", 0.5)
+    depth = 10_000
+    repo = RepositoryBuilder(tmp_path / "mill")
+    nested = "def lift(x):\n    return x\n\n\nGATE = " + "lift(" * depth + "1" + ")" * depth + "\n"
+    repo.commit({"mill.py": nested}, "Nest")
+    with sl.open(repo.path, index_dir=tmp_path / "index") as code:
+        started_s = time.monotonic()
+        with pytest.warns(sl.IncompleteResultWarning):
+            frame = code.find_references("mill", "mill.py", "lift")
+        assert frame.attrs["status"] == "limited"
+        assert time.monotonic() - started_s < 30

@@ -129,7 +129,12 @@ def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Seq
     resolver = resolver_of(document.language)
     model = workspace.parsed_file(document) if resolver is not None else None
     if resolver is not None and model is not None:
-        return resolver.occurrences(model, name)
+        try:
+            with time_limit(MAX_RESOLVE_S):
+                return resolver.occurrences(model, name)
+        except TimeSpent:
+            workspace.notice("time", _TIME_NOTICE.format(document.shown_path, "whole words count as uses"))
+            return list(plain_occurrences(document.text, name))
 
     syntax = workspace.syntax_of(document)
     if syntax is not None:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.navigation import model
-from sourcelight.engines.navigation.definitions import resolve
+from sourcelight.engines.navigation.definitions import MAX_RESOLVE_S, resolve
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import file_spans, line_of
 from sourcelight.engines.navigation.named import NamedDefinition, enclosing_definitions, outline_of, to_named_definition
+from sourcelight.engines.navigation.parsed_file import TimeSpent, time_limit
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.symbols import LANGUAGES
 
@@ -225,7 +226,12 @@ def calls_in(definition: NamedDefinition, workspace: Workspace) -> Sequence[mode
     resolver = resolver_of(document.language)
     parsed = workspace.parsed_file(document) if resolver is not None else None
     if resolver is not None and parsed is not None:
-        return resolver.calls(parsed, definition.end, definition.begin_line, definition.end_line)
+        try:
+            with time_limit(MAX_RESOLVE_S):
+                return resolver.calls(parsed, definition.end, definition.begin_line, definition.end_line)
+        except TimeSpent:
+            workspace.notice("time", f"The calls in {document.shown_path} take too long to read, and are left out.")
+            return []
     return _calls_by_grammar(definition)
 
 

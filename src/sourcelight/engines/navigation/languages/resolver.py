@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Session, exports_of
 from sourcelight.engines.navigation.model import SCORES, Document, Occurrence, ResolutionRule, ResolvedDefinition
-from sourcelight.engines.navigation.parsed_file import MAX_PARSE_S, ParsedFile
+from sourcelight.engines.navigation.parsed_file import MAX_PARSE_S, ParsedFile, check_time
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,9 +44,20 @@ class Resolver:
         return self.language.parse(language, text, time.monotonic() + MAX_PARSE_S)
 
     def occurrences(self, parsed: ParsedFile, name: bytes) -> Sequence[Occurrence]:
-        """Return all identifiers of a name in order; strings and comments have none."""
-        occurrences = (self.occurrence_at(parsed, offset) for offset in parsed.words(name))
-        return [occurrence for occurrence in occurrences if occurrence is not None]
+        """Return all identifiers of a name in order; strings and comments have none.
+
+        Raises
+        ------
+        TimeSpent
+            If the surrounding `time_limit` ends: each look at what is around a name starts at the root of the tree.
+        """
+        occurrences = []
+        for offset in parsed.words(name):
+            check_time()
+            occurrence = self.occurrence_at(parsed, offset)
+            if occurrence is not None:
+                occurrences.append(occurrence)
+        return occurrences
 
     def occurrence_at(self, parsed: ParsedFile, offset: int) -> Occurrence | None:
         """Return the identifier that covers a byte offset, or ends at it."""
@@ -73,6 +84,7 @@ class Resolver:
         # A list instead of recursion: generated code nests deeper than Python's stack allows.
         pending = [parsed.root]
         while pending:
+            check_time()
             node = pending.pop()
             if node.end_byte <= start or node.end_point[0] < begin_line - 1 or node.start_point[0] >= end_line:
                 continue

@@ -57,7 +57,7 @@ _LINES_ABOVE = 4
 """Lines above a reference in an answer: more than below, because they often begin the statement."""
 _LINES_BELOW = 2
 
-_INCOMPLETE = frozenset({"symbols-pending", "missing"})
+_INCOMPLETE = frozenset({"symbols-pending", "missing", "time"})
 """Keys of `Workspace.notices` that say that references may be missing; `_search_references` knows of other reasons."""
 
 _COLUMNS = ("how", "role", "container", "score", "reason")
