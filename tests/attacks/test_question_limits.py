@@ -18,7 +18,7 @@ from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher, ResearchBudget, ResearchEvent
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.navigation import references
+from sourcelight.engines.navigation import definitions
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
@@ -185,7 +185,7 @@ def test_references_in_deeply_nested_code_end_and_say_that_they_are_not_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each look at what is around a name starts at the root: 20,000 calls within one another took minutes."""
-    monkeypatch.setattr(references, "_MAX_FILE_S", 0.5)
+    monkeypatch.setattr(definitions, "MAX_FILE_S", 0.5)
     depth = 10_000
     repo = RepositoryBuilder(tmp_path / "mill")
     nested = "def lift(x):\n    return x\n\n\nGATE = " + "lift(" * depth + "1" + ")" * depth + "\n"

@@ -718,7 +718,7 @@ def test_where_a_method_gets_called_is_no_file_of_its_words(tmp_path: Path) -> N
     """In spectre.console, "find where Aligner.Align gets called" was answered with a file that aligns."""
     files: Files = {
         "src/Align.cs": "/// <summary>\n/// Aligns a thing, called Align.\n/// </summary>\nclass Align\n{\n}\n",
-        "src/Aligner.cs": "static class Aligner\n{\n    public static int Align(int x)\n    {\n        return x;\n    }\n}",
+        "src/Aligner.cs": "static class Aligner\n{\n    static int Align(int x)\n    {\n        return x;\n    }\n}\n",
         "src/Text.cs": "class Text\n{\n    int Render()\n    {\n        return Aligner.Align(1);\n    }\n}\n",
     }
     sentence = lead_of(engine_for(tmp_path, files), "Find where Aligner.Align gets called.")

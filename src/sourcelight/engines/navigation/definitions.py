@@ -7,6 +7,7 @@ a name are unknown there, so the score is lower.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -140,6 +141,21 @@ def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Seq
     if syntax is not None:
         return list(code_occurrences(syntax, document.language, name))
     return list(plain_occurrences(document.text, name))
+
+
+MAX_FILE_S = 5.0
+"""CPU seconds of the thread in which the uses of a name in one file are resolved: thousands of uses take less."""
+
+
+def is_file_spent(document: Document, started_s: float, workspace: Workspace) -> bool:
+    """Return whether the names of a file took too long since a time of the thread, of which a notice tells.
+
+    Each name is looked up from the root of the tree, so that deep nesting makes a file of one line take hours.
+    """
+    if time.thread_time() - started_s < MAX_FILE_S:
+        return workspace.budget.is_spent
+    workspace.notice("time", _TIME_NOTICE.format(document.shown_path, "not every one was resolved"))
+    return True
 
 
 def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Occurrence]:

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation import named
-from sourcelight.engines.navigation.definitions import occurrences_in, queried_occurrences, resolve, resolve_by_rules
+from sourcelight.engines.navigation.definitions import (
+    is_file_spent,
+    occurrences_in,
+    queried_occurrences,
+    resolve,
+    resolve_by_rules,
+)
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import (
     SCORES,
@@ -38,9 +44,6 @@ MAX_UNLIKELY_FILES = 200
 
 MAX_RENAMED_FILES = 200
 """Maximum files to read because they contain a new name that an import gives."""
-
-_MAX_FILE_S = 5.0
-"""CPU seconds of the thread in which the uses of a name in one file are resolved: thousands of uses take less."""
 
 _LOCAL = frozenset({"parameter", "variable"})
 """Kinds of definitions that may be visible in a part of their file only."""
@@ -100,7 +103,7 @@ class References:
 
         for occurrence in queried_occurrences(self.query, workspace):
             workspace.budget.check()
-            if self._is_spent(document, started_s):
+            if is_file_spent(document, started_s, self.workspace):
                 break
             answers = self._meaning_of(resolve(document, occurrence, self.name, workspace))
             if any(answer.document == document and answer.start == occurrence.start for answer in answers):
@@ -384,7 +387,7 @@ class References:
         started_s = time.thread_time()
         for occurrence in occurrences_in(document, name, self.workspace):
             self.workspace.budget.check()
-            if self._is_spent(document, started_s):
+            if is_file_spent(document, started_s, self.workspace):
                 return
             key = (document.key, occurrence.start)
             if key in self._keys and key not in self._replaced_parameters:
@@ -403,17 +406,6 @@ class References:
                 yield Reference(document, occurrence, target.rule, target.score, target.reason)
             elif not answers and not renamed and name in self._own_names:
                 yield from self._unresolved_use(document, occurrence, name)
-
-    def _is_spent(self, document: Document, started_s: float) -> bool:
-        """Return whether the names of one file took too long, of which a notice tells.
-
-        Each name is looked up from the root of the tree, so that deep nesting makes a file of one line take hours.
-        """
-        if time.thread_time() - started_s < _MAX_FILE_S:
-            return self.workspace.budget.is_spent
-        path = document.shown_path
-        self.workspace.notice("time", f"The names of {path} take too long to resolve; not every one was.")
-        return True
 
     @property
     def _own_names(self) -> set[bytes]:
