@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,18 +15,8 @@ from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import (
-    FileTerm,
-    IndexStore,
-    SearchOptions,
-    Target,
-    TextQuery,
-    open_index,
-    updates,
-    worker,
-)
+from sourcelight.engines.search import FileTerm, IndexStore, SearchOptions, Target, TextQuery, updates, worker
 from sourcelight.repos import Catalog, RepositoryKey
-from sourcelight.repos.catalog.watches import MIN_CALM_LOOKS, why_unwatched
 from sourcelight.testing import RepositoryBuilder
 
 FILES: dict[str, str | bytes | None] = {
@@ -314,53 +303,3 @@ def test_importing_the_room_loads_nothing_heavy() -> None:
     code = "import sys, sourcelight.engines.search; print({'numpy', 'pyarrow', 'pygit2'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
     assert done.stdout.strip() == b"set()"
-
-
-@pytest.mark.parametrize("change", ["manifest", "shard", "view", "shorter", "removed"])
-@pytest.mark.parametrize("looks", [1, 2 * MIN_CALM_LOOKS])
-def test_a_later_look_at_the_files_of_an_index_sees_changes(
-    store: IndexStore, repo: RepositoryBuilder, monkeypatch: pytest.MonkeyPatch, change: str, looks: int
-) -> None:
-    monkeypatch.setattr(open_index, "RECHECK_INTERVAL_S", 0)
-    targets = tuple(targets_of(repo.path))
-    store.update(targets)
-    assert store.all_current(targets)
-    texts(store, list(targets))
-    has_same_files, calls = open_index.CheckedManifests.has_same_files, []
-
-    def count(checked: open_index.CheckedManifests) -> bool:
-        calls.append(checked)
-        return has_same_files(checked)
-
-    monkeypatch.setattr(open_index.CheckedManifests, "has_same_files", count)
-    for _ in range(looks):
-        assert store.was_current(targets, checks_files=True)
-    # One more look when the watches are in place.
-    assert len(calls) == (looks if looks < MIN_CALM_LOOKS or why_unwatched() else MIN_CALM_LOOKS + 1)
-
-    folder = next(store.folder.glob("*/manifest*")).parent
-    kind = change if change in {"manifest", "view"} else "shard"
-    file = max(folder.glob(f"{kind}*"), key=lambda path: path.stat().st_size)
-    if change == "removed":
-        file.unlink()
-    elif change == "shorter":
-        os.truncate(file, file.stat().st_size - 1)
-    else:
-        (folder / "new").write_bytes(file.read_bytes())
-        (folder / "new").replace(file)
-    assert not store.was_current(targets, checks_files=True)
-
-
-def test_an_index_that_is_opened_later_is_watched_too(
-    store: IndexStore, repo: RepositoryBuilder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(open_index, "RECHECK_INTERVAL_S", 0)
-    targets = tuple(targets_of(repo.path))
-    store.update(targets)
-    assert store.all_current(targets)
-    for _ in range(2 * MIN_CALM_LOOKS):
-        assert store.was_current(targets, checks_files=True)
-    texts(store, list(targets))
-    assert store.was_current(targets, checks_files=True)
-    next(store.folder.glob("*/shard*")).unlink()
-    assert not store.was_current(targets, checks_files=True)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from sourcelight.core.batches.codecs.raw_matches import RepositoryRevision
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError
+from sourcelight.engines.search.index.build import recent_views
 from sourcelight.engines.search.index.document_buffer import DocumentBuffer
 from sourcelight.engines.search.index.folder import TextIndexFolder
 from sourcelight.engines.search.index.shard import LooseShard, Shard, is_loose
@@ -28,7 +29,6 @@ from sourcelight.engines.search.model import SearchPart, Target
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.opened_commit import OpenedCommit
 from sourcelight.repos import ObjectReader, Repository, RepositoryKey
-from sourcelight.repos.catalog.watches import FileWatch
 
 _MAX_OPEN_FILES = 400
 """Mapped files that stay open; the least recently used are closed first."""
@@ -254,6 +254,23 @@ class OpenCommits:
                     del self._commits[owner, name]
 
 
+def delete_old_views(folder: TextIndexFolder) -> None:
+    """Delete the views beyond `MAX_VIEWS`; raises `IndexWriteFailed`."""
+    try:
+        manifest = folder.manifest()
+        views = recent_views(folder.path, list(manifest.views))
+        if len(views) == len(manifest.views):
+            return
+        shard_names: set[str] = set()
+        for entry in views:
+            shard_names.update(CommitView(folder.path / entry.name).shards)
+    except (IndexDamaged, FileNotFoundError):
+        return
+
+    shards = tuple(shard for shard in manifest.shards if shard.name in shard_names)
+    folder.replace_manifest(replace(manifest, views=tuple(views), shards=shards))
+
+
 RunSearch = Callable[[Sequence[Target]], Iterator[SearchPart]]
 
 
@@ -316,17 +333,12 @@ def retry_without_damaged(
 
 @dataclass(slots=True)
 class CheckedManifests:
-    """The last check of the manifests of some targets: its time, and the path, inode, mtime and size of each.
-
-    `watch` reports changes of these files and of those of the open `commits`.
-    """
+    """The last check of the manifests of some targets: its time, and the path, inode, mtime and size of each."""
 
     targets: tuple[Target, ...] | None = None
     files: list[tuple[str, int, int, int]] = field(default_factory=list)
     target_keys: frozenset[tuple[RepositoryKey, str]] = frozenset()
     checked_s: float = -RECHECK_INTERVAL_S
-    commits: list[OpenedCommit] = field(default_factory=list)
-    watch: FileWatch = field(default_factory=FileWatch)
 
     @classmethod
     def of(
@@ -361,27 +373,6 @@ class CheckedManifests:
             return False
 
         return True
-
-    def check_again(self, commits: list[OpenedCommit]) -> bool:
-        """Return whether no manifest and no file of the open commits of these targets has changed."""
-        if commits != self.commits:
-            self.commits = commits
-            self.watch.stop()
-        # One call where the kernel reports changes, and otherwise three for each repository.
-        if not self.watch.is_quiet:
-            if not self._are_unchanged():
-                return False
-            self.watch.note_calm(self._paths, self._are_unchanged)
-        self.checked_s = time.monotonic()
-        return True
-
-    def _are_unchanged(self) -> bool:
-        return self.has_same_files() and all(commit.is_unchanged() for commit in self.commits)
-
-    def _paths(self) -> Iterator[str]:
-        yield from (file for file, *_ in self.files)
-        for commit in self.commits:
-            yield from commit.files
 
     @property
     def keys(self) -> set[RepositoryKey]:

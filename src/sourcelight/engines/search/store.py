@@ -252,7 +252,13 @@ class IndexStore:
             return False
         if checked.is_fresh:
             return True
-        return checks_files and checked.check_again(self._open.of_repositories(checked.keys))
+        now = time.monotonic()
+        if not checks_files or not checked.has_same_files():
+            return False
+        if not all(snapshot.is_unchanged() for snapshot in self._open.of_repositories(checked.keys)):
+            return False
+        checked.checked_s = now
+        return True
 
     def _just_checked(self, folder: TextIndexFolder, key: RepositoryKey, commit: CommitId) -> OpenedCommit | None:
         """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
@@ -575,7 +581,7 @@ class IndexStore:
             if key in keep:
                 # Another process may be building; deleting its files under it would lose the build.
                 with folder.lock(lambda: None):
-                    updates.delete_old_views(folder)
+                    open_index.delete_old_views(folder)
                     folder.discard_unneeded()
             else:
                 self._corpora.clear()

@@ -7,15 +7,15 @@ repositories may share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sourcelight.core.batches import CommitId
 from sourcelight.core.batches.events import IndexProgress
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexDamaged, RepositoryError, SourcelightError
+from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.engines.search.definition_tables import DEFINITIONS, build_table, pending_count
-from sourcelight.engines.search.index.build import BuildOptions, FileTree, recent_views
+from sourcelight.engines.search.index.build import BuildOptions, FileTree
 from sourcelight.engines.search.index.folder import PROTECTED, TextIndexFolder
 from sourcelight.engines.search.index.shard import MAX_LOOSE_BYTES, LooseShard, Shard
 from sourcelight.engines.search.index.view import CommitView
@@ -349,20 +349,3 @@ class _TableJob:
         settings = {"shard": self.shard.name, "budget_bytes": self.store.budget_bytes()}
         identity = f"{self.kind.kind} {folder} {self.shard.name}"
         return WorkerJob(key, table_line(folder, settings, self.kind.kind), identity)
-
-
-def delete_old_views(folder: TextIndexFolder) -> None:
-    """Delete the views beyond `MAX_VIEWS`; raises `IndexWriteFailed`."""
-    try:
-        manifest = folder.manifest()
-        views = recent_views(folder.path, list(manifest.views))
-        if len(views) == len(manifest.views):
-            return
-        shard_names: set[str] = set()
-        for entry in views:
-            shard_names.update(CommitView(folder.path / entry.name).shards)
-    except (IndexDamaged, FileNotFoundError):
-        return
-
-    shards = tuple(shard for shard in manifest.shards if shard.name in shard_names)
-    folder.replace_manifest(replace(manifest, views=tuple(views), shards=shards))

@@ -19,7 +19,6 @@ from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement, LooseView
 from sourcelight.engines.search.model import FileFilter, LanguageTest, ShownLanguage
 from sourcelight.engines.search.scan.paths import PathLists, PathTable
-from sourcelight.engines.storage.sections import SectionFile
 
 LFS_POINTER = "lfs"
 """Reason in `SearchPart.skipped` for files whose content is in Git LFS."""
@@ -42,12 +41,6 @@ class OpenedCommit(Memo):
     def is_unchanged(self) -> bool:
         """Return whether the files on disk are still the opened files, unchanged."""
         return self.view.file.is_unchanged() and all(shard.is_unchanged() for shard in self.shards)
-
-    @property
-    def files(self) -> list[str]:
-        """The paths of the opened files; none of loose documents."""
-        files: list[object] = [self.view.file, *[shard.file for shard in self.shards]]
-        return [str(file.path) for file in files if isinstance(file, SectionFile)]
 
     @functools.cached_property
     def paths(self) -> PathTable:
