@@ -317,3 +317,12 @@ def test_hostile_lines_are_read_in_linear_time(line: str) -> None:
     for is_document in (False, True):
         read_stated([line, line, f"{line} defaults to 5"], 3, is_document=is_document)
     assert time.process_time() - started_s < 1.0
+
+
+@pytest.mark.parametrize("question", ["What is `how many times` set to by default?", "default of `how many times`"])
+def test_a_phrase_in_back_quotes_is_a_name(question: str) -> None:
+    """The reading failed with an error, since the word "times" of the phrase was in no list."""
+    reading = read_value_question(question)
+    assert reading is not None
+    assert reading.names == ("how many times",)
+    assert not reading.further

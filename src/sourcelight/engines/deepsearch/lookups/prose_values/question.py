@@ -218,7 +218,8 @@ def read_value_question(text: str, repository_names: Collection[str] = ()) -> Va
         return None
 
     further = [word for word in plain_words if word in _NOUNS or word in VERBS]
-    if re.search(r"\bhow\s+many\s+times\b", text, re.IGNORECASE) is not None:
+    # In back quotes, the words are a name and none of these.
+    if re.search(r"\bhow\s+many\s+times\b", text, re.IGNORECASE) is not None and "times" in further:
         further.remove("times")  # attempts, not a time
 
     further += re.findall(r"(?<![\w.])\w*?(\d)\b", text)
