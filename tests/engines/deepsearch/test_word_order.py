@@ -61,3 +61,9 @@ def test_a_question_in_another_order_is_answered(tmp_path: Path) -> None:
     assert "`burn`" in lead_of(engine, "Where in the code is fire_twice called?")
     assert "is `'lax'`" in lead_of(engine, "What same_site value does fire_twice use when none is given?")
     assert lead_of(engine, "I'm looking for the definition of fire_twice.").startswith("`fire_twice` is defined")
+
+
+def test_no_word_stands_before_a_name_at_the_beginning() -> None:
+    """The last word did: "fire_twice" was read as the owner of `Kiln::fire`, as the question ends with "for"."""
+    question = "fire_twice default when Kiln::fire is what for"
+    assert order_words(question) == question

@@ -136,11 +136,11 @@ def name_folder_of_repository(inquiry: ResearchRequest, *, is_bare: bool = False
 
 def _add_folder_of_repository(work: Work, fact: Fact) -> None:
     """Say how many are in the directory that is called as the repository: "in mill" may mean either."""
-    # The words of this recount say the directory, so that it ends here.
+    if fact.number is None or work.request.kind not in {*_OF_FILES, "files"}:
+        return
     within = name_folder_of_repository(work.inquiry, is_bare=True)
-    is_of_files = work.request.kind in {*_OF_FILES, "files"} and fact.number is not None
-    is_other = within.words != work.inquiry.words
-    fact_request = find_facts(within, work.emit) if is_of_files and is_other else None
+    # The words of this recount say the directory, so that it ends here.
+    fact_request = find_facts(within, work.emit) if within.words != work.inquiry.words else None
     if fact_request is None:
         return
     request, part = fact_request

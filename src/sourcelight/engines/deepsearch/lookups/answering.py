@@ -228,9 +228,10 @@ def _find_named(lookup: Lookup, work: Work) -> Finding | None:
 
     if find is not None:
         finding = find(work, definitions, lookup.name, queries)
-        is_of_name = lookup.kind != "callers" or not has_other_owner(finding, lookup.name)
-        is_in_its_scope = lookup.kind != "callers" or are_calls_in_scope(work, finding, definitions, lookup)
-        return finding if is_of_name and is_in_its_scope else None
+        is_of_others = lookup.kind == "callers" and (
+            has_other_owner(finding, lookup.name) or not are_calls_in_scope(work, finding, definitions, lookup)
+        )
+        return None if is_of_others else finding
 
     finding = state_definitions(work, lookup.name, definitions, queries)
     if lookup.kind == "existence" and is_of_kind(work, definitions[0], lookup.symbol_kind):

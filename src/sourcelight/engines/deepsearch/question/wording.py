@@ -7,7 +7,7 @@ code, quoted text and paths stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 _CONTRACTIONS = {
@@ -323,19 +323,22 @@ def _nearest_question_word(word: str) -> str:
     """Return the word that a question may begin with and that a word misspells, else the word: "whre" is "where"."""
     if len(word) < _MIN_QUESTION_WORD or not word.isalpha() or word.lower() in _QUESTION_WORDS:
         return word
-    close = get_close_matches(word.lower(), _QUESTION_WORDS, n=1, cutoff=_ALIKE)
-    close = close or [other for other in _QUESTION_WORDS if _is_swapped(word.lower(), other)]
-    return close[0] if close else word
+    return _closest(word.lower(), _QUESTION_WORDS) or word
 
 
 def _nearest(word: str) -> str:
     """Return the word of a form that a word misspells, else the word."""
     if word in FORM_WORDS or word.removesuffix("s") in FORM_WORDS or word.removesuffix("ing") in FORM_WORDS:
         return word
-    close = get_close_matches(word, FORM_WORDS, n=1, cutoff=_ALIKE)
+    return _closest(word, FORM_WORDS) or word
+
+
+def _closest(word: str, candidates: Sequence[str]) -> str:
+    """Return the candidate that a word misspells; empty for none."""
+    close = get_close_matches(word, candidates, n=1, cutoff=_ALIKE)
     # Two letters that changed places are two edits to this measure.
-    close = close or [candidate for candidate in FORM_WORDS if _is_swapped(word, candidate)]
-    return close[0] if close else word
+    close = close or [candidate for candidate in candidates if _is_swapped(word, candidate)]
+    return close[0] if close else ""
 
 
 def _is_swapped(word: str, correct: str) -> bool:

@@ -109,9 +109,8 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
     are_missing = any(line.has_call and (is_only_one or line.is_unread) for line in other_lines)
     # Calls of tests alone would hide what the code does with the name, such as register it.
     is_hidden = all(rank_of(path) for _, path, _ in rows) and any(rank_of(line.key[1]).is_code for line in other_lines)
-    # Where a name alone may be a call, the graph has those with brackets or a receiver alone.
-    may_be_bare = any(language_of(location.path) in OPTIONAL_BRACKETS for location in callables)
-    are_missing = are_missing or (may_be_bare and any(rank_of(line.key[1]).is_code for line in other_lines))
+    # The graph has calls with brackets or a receiver alone.
+    are_missing = are_missing or (_may_be_bare(callables) and any(rank_of(line.key[1]).is_code for line in other_lines))
     if is_no_plain_word(simple) and (is_hidden or (is_of_code and are_missing)):
         # Where types aren't declared, a receiver tells nothing: all calls of the only thing of the name count. So do
         # those of files that no grammar could read.
@@ -135,6 +134,11 @@ def _find_by_graph(work: Work, callables: Sequence[DefinitionLocation], name: st
         # Tests in another language may call it: no call graph follows a method of Java into Scala.
         excludes_tests=number < len(other_lines),
     )
+
+
+def _may_be_bare(callables: Sequence[DefinitionLocation]) -> bool:
+    """Return whether a name alone may be a call of one of some definitions."""
+    return any(language_of(location.path) in OPTIONAL_BRACKETS for location in callables)
 
 
 _WITHOUT_TYPES = frozenset({"JavaScript", "PHP", "Python", "Ruby"})
@@ -239,8 +243,8 @@ def _state(
     by = "called by name in" if by_name or len(callables) > 1 else "called by"
     file_count = count_of(len({(row["caller_repository"], row["caller_path"]) for row in main}), "file")
     outside = " outside of tests and examples" if is_partly_tests or excludes_tests else ""
-    may_be_bare = bool(other_lines) and any(language_of(item.path) in OPTIONAL_BRACKETS for item in callables)
-    counts = f"{'at least ' if may_be_bare or not is_whole else ''}{count.text} in {file_count}{outside}"
+    is_least = not is_whole or (other_lines and _may_be_bare(callables))
+    counts = f"{'at least ' if is_least else ''}{count.text} in {file_count}{outside}"
     if other_lines:
         # A name that is passed on is called elsewhere. No number: what is code in a notebook or a text is not certain.
         counts += "; other lines have the name, too"

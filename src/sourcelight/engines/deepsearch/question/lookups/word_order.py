@@ -37,17 +37,20 @@ _OF_VALUE_TEXT = """
     boolean bool url uri text list regex pattern
 """
 _OF_VALUE = frozenset(_OF_VALUE_TEXT.split())
+_NO_NAMES = _COMMON | _OF_VALUE
+"""Words that may be written as names are: URL."""
 _OF_PLACE_TEXT = """
     defined definition declared declaration implemented implementation located live lives living written line lookup
 """
 _OF_PLACE = frozenset(_OF_PLACE_TEXT.split())
 _USES = frozenset({"use", "uses", "used", "reference", "references"})
-_OF_CALLS = (
-    frozenset(
-        {"call", "calls", "called", "caller", "callers", "invoke", "invokes", "invoked", "by", "from", "get", "gets"}
-    )
-    | _USES
-)
+_ACTIVE = frozenset({
+    "call", "calls", "use", "uses", "invoke", "invokes", "caller", "callers", "reference", "references",
+})  # fmt: skip
+"""Words before the name of what is called: "what calls open_gate"."""
+_PASSIVE = frozenset({"called", "invoked", "used"})
+"""Words behind it: "where is open_gate called"."""
+_OF_CALLS = _ACTIVE | _PASSIVE | {"by", "from", "get", "gets"}
 _OF_DEFAULT_TEXT = """
     default by value if when none nothing no given passed specified provided omitted omit leave out unset left use uses
     used get gets with without argument parameter option setting keyword calling setting's parameter's fallback
@@ -94,12 +97,6 @@ def _asks_value(words: Sequence[str]) -> bool:
     return bool(set(words) & (_UNITS if "many" in words else _OF_VALUE))
 
 
-_ACTIVE = frozenset(
-    {"call", "calls", "use", "uses", "invoke", "invokes", "caller", "callers", "reference", "references"}
-)
-_PASSIVE = frozenset({"called", "invoked", "used"})
-
-
 def _calls(tokens: Sequence[str], name: str) -> bool:
     """Return whether a name is what is called: it follows "calls" or "use", or "called" follows it."""
     index = tokens.index(name)
@@ -114,7 +111,7 @@ def _parts_of(tokens: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     words: list[str] = []
     for index, token in enumerate(tokens):
         following = tokens[index + 1].lower() if index + 1 < len(tokens) else ""
-        if token.lower() in _COMMON | _OF_VALUE:
+        if token.lower() in _NO_NAMES:
             words.append(token.lower())
             continue
         is_noun = index > 0 and re.fullmatch(r"[A-Z][a-z]+", token) is not None and following in _KIND
@@ -133,9 +130,9 @@ def _as_default(text: str, tokens: Sequence[str], names: Sequence[str], words: S
         return text
     if len(names) == 1:
         return f"what is the default value of {names[0]}{within}"
-    owners = [
-        name for name in names if tokens[tokens.index(name) - 1].lower() in {"for", "of", "in", "does", "do", "calling"}
-    ]
+    # The word before each; none stands before the first.
+    before = ["", *map(str.lower, tokens)]
+    owners = [name for name in names if before[tokens.index(name)] in {"for", "of", "in", "does", "do", "calling"}]
     if len(owners) != 1:
         return text
     (parameter,) = (name for name in names if name != owners[0])
